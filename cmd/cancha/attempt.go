@@ -94,6 +94,7 @@ func (a apart) run(ctx context.Context, t *worker.Task) (any, error) {
 	}
 	_, sendErr := in.Write(append(order, '\n'))
 	last, readErr := follow(out, t)
+	_, _ = in.Close(), out.Close() // whatever it goes on to do or to write, it ends now
 	ended := c.Wait()
 	switch {
 	case ctx.Err() != nil:

@@ -60,6 +60,9 @@ func TestAttemptEnds(t *testing.T) {
 		{"a crash", `echo 'fatal error: all is lost' >&2; exit 2`, "", "without a result: exit status 2\nfatal error: all is lost", false},
 		{"a kill", `kill -9 $$`, "", "for want of memory", false},
 		{"no JSON", `echo hello`, "", "invalid character", false},
+		{"no JSON, and no end", `while echo hello; do :; done`, "", "invalid character", false},
+		{"a result, and no end", `echo '{"Ended":true,"Result":{"n":1}}'; while echo hello; do :; done`, `{"n":1}`, "", false},
+		{"a result, and a wait", `echo '{"Ended":true,"Result":{"n":1}}'; cat`, `{"n":1}`, "", false},
 		{"nothing", ``, "", "without a result", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
