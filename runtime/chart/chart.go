@@ -215,6 +215,21 @@ func (c *Chart) draw(canvas draw.Canvas, o Options) (err error) {
 	if s := inner.Size(); s.X < 40 || s.Y < 30 {
 		return errors.New("chart: no room is left beside the words: ask for more width or height, or write less")
 	}
+	defer keepRanges(&c.Plot.X, &c.Plot.Y)()
 	c.Plot.Draw(inner)
 	return nil
+}
+
+// keepRanges gives axes back the ranges that they have now: a pitch widens them for the room of one drawing, and the next may have other room.
+func keepRanges(axes ...*plot.Axis) (restore func()) {
+	var restores []func()
+	for _, a := range axes {
+		least, most := a.Min, a.Max
+		restores = append(restores, func() { a.Min, a.Max = least, most })
+	}
+	return func() {
+		for _, restore := range restores {
+			restore()
+		}
+	}
 }

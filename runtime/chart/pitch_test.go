@@ -62,6 +62,34 @@ func TestPitchCoordinates(t *testing.T) {
 	}
 }
 
+// TestPitchStays: a pitch is the same however often it is drawn, also where a note below it leaves it less room.
+func TestPitchStays(t *testing.T) {
+	for _, title := range []string{"Title", "東京"} {
+		t.Run(title, func(t *testing.T) {
+			c, err := Pitch([]Shot{{X: 100, Y: 20, XG: 1}}, nil, Options{Title: title, Width: 900, Height: 400})
+			if err != nil {
+				t.Fatal(err)
+			}
+			svg, err := c.SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if _, err := c.PNG(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again, err := c.SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(again, svg) {
+				t.Error("the pitch is another one after two PNGs")
+			}
+		})
+	}
+}
+
 func dot(t *testing.T, x, y float64, c color.Color) *plotter.Scatter {
 	t.Helper()
 	s, err := plotter.NewScatter(plotter.XYs{{X: x, Y: y}})
