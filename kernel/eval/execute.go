@@ -47,16 +47,23 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	defer close(over)
 	go p.watchInterpreted(run, over)
 	o, left := p.supervise(run, f)
-	if exit := p.machine.Exited(run); exit != nil {
-		return p.exitFault(exit, o)
-	}
+	exit := p.machine.Exited(run)
 	if left {
 		fault, line := p.leftBehind(t, run)
 		p.stopped(t, line)
+		if exit != nil {
+			return p.exitFault(exit, o)
+		}
 		return fault
 	}
-	if o.panicked != nil {
-		p.stopped(t, ownLine(t.name, o.trace))
+	if exit != nil && exit.Own && len(o.trace) == 0 {
+		o.trace = exit.Trace
+	}
+	if o.panicked != nil || exit != nil && exit.Own {
+		p.stopped(t, t.endedAt(o.trace))
+	}
+	if exit != nil {
+		return p.exitFault(exit, o)
 	}
 	if err := p.unanswered(run, o); err != nil {
 		return err
@@ -226,6 +233,14 @@ func (p *Program) leftBehind(t text, run *cellio.Run) (fault *cell.Error, line i
 		at.Line = *t.line
 	}
 	return &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame{at})}, at.Line
+}
+
+// endedAt is the line at which a cell has ended, 0 if that is not known. After runtime.Goexit or a stack overflow there is no trace.
+func (t text) endedAt(trace []primitive.Frame) int {
+	if len(trace) == 0 && t.line != nil {
+		return *t.line
+	}
+	return ownLine(t.name, trace)
 }
 
 // ownLine is the line of a cell's statements that a trace leads to, 0 if that is not known.

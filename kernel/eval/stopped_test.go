@@ -29,6 +29,16 @@ func TestStoppedCell(t *testing.T) {
 		{"behind a magic", "", "%cd /no/such/folder\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"in front of a magic", "", "panic(1)\n%pwd\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"the last value", "", "zz := 5\nerrors.New(\"no\")", "fmt.Print(zz)", "5"},
+		{"os.Exit", "", "a := 1\nos.Exit(3)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared before os.Exit", "", "a := 1\nos.Exit(3)\nzz := 5", "fmt.Print(a)", "1"},
+		{"os.Exit in the declaration", "", "zz := func() int { os.Exit(3); return 1 }()", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"os.Exit in a function", "func f() int { os.Exit(3); return 1 }", "a := 1\na = f()\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"os.Exit in a library's call", "", "a := 1\nslices.SortFunc([]int{2, a}, func(x, y int) int { os.Exit(3); return x - y })\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"os.Exit on a goroutine", "", "a := 1\ngo os.Exit(3)\nselect {}\nzz := a", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"log.Fatal", "", "a := 1\nlog.Fatal(a)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"Goexit", "", "a := 1\nruntime.Goexit()\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared before Goexit", "", "a := 1\nruntime.Goexit()\nzz := 5", "fmt.Print(a)", "1"},
+		{"recursion without end", "func f(n int) int { return f(n+1) + 1 }", "a := 1\na = f(a)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"its own names stay", "", "func f() int { return 1 }\npanic(1)\nzz := 5", "fmt.Print(f())", "1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
