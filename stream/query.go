@@ -350,7 +350,8 @@ func (q *Query) unfinished() step {
 }
 
 // TimeToLive says for how long, in event time, a group without new rows is kept by the Agg that follows, where it has no window. Its time is over by the query's
-// watermark, and by that of its own partition with KeyedBy; a row that comes then begins the group anew. No row is late.
+// watermark, and by that of its own partition with KeyedBy; a row that comes then begins the group anew. No row is late. Without KeyedBy the rows of several partitions
+// meet in one group, so a count depends on the order in which the partitions are read; with it, it does not.
 func (q *Query) TimeToLive(d time.Duration) *Query {
 	return q.pending(func(s *step) { s.TimeToLive = d })
 }
