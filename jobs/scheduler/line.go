@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"container/heap"
+	"iter"
 	"slices"
 	"time"
 )
@@ -53,12 +54,15 @@ func (l *line) next() time.Time {
 	return l.all[0].at
 }
 
-// due takes the first entry out if its time has come.
-func (l *line) due(now time.Time) (entry, bool) {
-	if len(l.all) == 0 || l.all[0].at.After(now) {
-		return entry{}, false
+// over takes out those whose time has come, one after the other. Those that are added meanwhile, for later, stay.
+func (l *line) over(now time.Time) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for len(l.all) > 0 && !l.all[0].at.After(now) {
+			if !yield(heap.Pop(&l.all).(entry)) {
+				return
+			}
+		}
 	}
-	return heap.Pop(&l.all).(entry), true
 }
 
 // pop takes the first entry out.

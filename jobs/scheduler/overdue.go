@@ -18,11 +18,7 @@ func (s *state) limit(t *task, now time.Time) {
 
 // overdue ends attempts that have taken longer than they may, whatever their workers do.
 func (s *state) overdue(now time.Time) {
-	for {
-		e, ok := s.limits.due(now)
-		if !ok {
-			return
-		}
+	for e := range s.limits.over(now) {
 		t := s.tasks[e.id]
 		switch {
 		case t == nil || t.State != job.Running || t.Timeout == 0: // it has ended, or waits again

@@ -106,11 +106,7 @@ func (s *state) next(now time.Time) (at time.Time) {
 
 // wake has jobs wait for a worker whose time has come.
 func (s *state) wake(now time.Time) {
-	for {
-		e, ok := s.later.due(now)
-		if !ok {
-			return
-		}
+	for e := range s.later.over(now) {
 		if t := s.tasks[e.id]; t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" {
 			s.stand(t, now)
 		}
@@ -119,11 +115,7 @@ func (s *state) wake(now time.Time) {
 
 // giveUp ends jobs of a type that none of the workers that are there has, and none has ever had. Where there is no worker, nobody knows.
 func (s *state) giveUp(now time.Time) {
-	for {
-		e, ok := s.strange.due(now)
-		if !ok {
-			return
-		}
+	for e := range s.strange.over(now) {
 		t := s.tasks[e.id]
 		switch {
 		case t == nil || t.State != job.Queued || s.knows(t.Type):
@@ -167,11 +159,7 @@ func (s *state) known() string {
 
 // expire ends jobs whose deadline has passed.
 func (s *state) expire(now time.Time) {
-	for {
-		e, ok := s.deadlines.due(now)
-		if !ok {
-			return
-		}
+	for e := range s.deadlines.over(now) {
 		if t := s.tasks[e.id]; t != nil && t.Deadline.Equal(e.at) { // another one may have had the id before
 			s.stop(t, job.Failed, "its deadline, "+t.Deadline.Format(time.RFC3339)+", has passed", now)
 		}
