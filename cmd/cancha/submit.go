@@ -54,9 +54,9 @@ func specFlags(flags *flag.FlagSet, s *jobs.Spec, now time.Time) {
 	flags.BoolVar(&s.PreferGPU, "prefer-gpu", false, "a wish, that decides between devices that are as good")
 	flags.IntVar(&s.Priority, "priority", 0, "`0 to 9`, 9 first")
 	flags.Var(&moment{&s.NotBefore, now}, "not-before", "`when` it may begin: 2006-01-02T15:04:05Z, or a duration from now, such as 90s")
-	flags.Var(&moment{&s.Deadline, now}, "deadline", "`when` it is of no use any more, likewise: it fails if it has not ended by then")
+	flags.Var(&moment{&s.Deadline, now}, "deadline", "`when` it is of no use any more, 2006-01-02T15:04:05Z or a duration from now: it fails if it has not ended by then")
 	flags.DurationVar(&s.Timeout, "timeout", 0, "that one attempt may take, as a `duration`")
-	flags.IntVar(&s.Attempts, "attempts", 0, "`how often` it is tried at most (default 3)")
+	flags.IntVar(&s.Attempts, "attempts", 0, "`number` of times that it is tried at most (default 3)")
 	flags.Func("after", "`id` of a job that must have completed first; may be given again, or several with commas between them", func(text string) error {
 		s.After = append(s.After, strings.Split(text, ",")...)
 		return nil

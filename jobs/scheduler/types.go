@@ -4,19 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cancha/jobs/job"
 	"cancha/jobs/store"
 )
 
-// misspelled is the type of all workers that a type is most likely meant to be which nobody knows; "": none. Types of programs are not compared: "task_a" and
-// "task_b" are both.
+// folderTypes are those that cancha worker has with a folder.
+func folderTypes() []string { return []string{"notebook", "stream_query", "go_function", "forest_fit"} }
+
+// misspelled is the type that a type is most likely meant to be which nobody knows; "": none. It is one of all workers, or one of those with a folder where such a worker has
+// been there. Types of programs are not compared: "task_a" and "task_b" are both.
 func (s *state) misspelled(kind string) string {
 	if s.knows(kind) {
 		return ""
 	}
-	return job.Misspelled(kind, job.Types())
+	return job.Misspelled(kind, append(job.Types(), slices.DeleteFunc(folderTypes(), func(name string) bool { return !s.types[name] })...))
 }
 
 // misspelling is what is said of such a type.

@@ -29,4 +29,16 @@ func TestMisspelled(t *testing.T) {
 	if j := b.tasks["mine"]; j == nil || j.State != job.Assigned {
 		t.Errorf("a type that a worker runs: got %+v", j)
 	}
+	b.submit(`{"job_id":"early","job_type":"notebok"}`)
+	if j := b.tasks["early"]; j == nil || j.State != job.Queued {
+		t.Errorf("near a type that no worker has: got %+v", j)
+	}
+	w.ID, w.Types = "b", []string{"notebook", "mine_a"}
+	b.beats(w, "", "")
+	for kind, meant := range map[string]string{"notebok": `is "notebook" meant?`, "mine_b": ""} {
+		b.submit(`{"job_id":"` + kind + `","job_type":"` + kind + `"}`)
+		if j := b.past[kind]; (j.State == job.Failed) != (meant != "") || !strings.Contains(j.Error, meant) {
+			t.Errorf("%s: got %+v", kind, j)
+		}
+	}
 }
