@@ -67,7 +67,7 @@ func readNotebookJob(t *jobs.Task) (j notebookJob, err error) {
 	d := json.NewDecoder(bytes.NewReader(t.Parameters))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&j); err != nil {
-		return j, fmt.Errorf("parameters of a %s: %w; it has path, out, and parameters, an object of the notebook's own", notebookType, err)
+		return j, fmt.Errorf("parameters of a %s: %w; it has path, out, and parameters, an object of the notebook's own, such as {\"n\": 3}", notebookType, err)
 	}
 	if j.Out == "" {
 		j.Out = filepath.Join("out", folder.NameOf(t.ID)+".ipynb") // an id such as ../model is no way to a notebook beside out

@@ -14,6 +14,7 @@
 package folder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +68,7 @@ func (f *Folder) Open(name string) (*os.File, error) {
 	}
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that was put there just now is not waited for
 	if err != nil {
-		return nil, refusal(err)
+		return nil, f.refusal(name, err)
 	}
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(refuse("%s is no file", name), err, file.Close())
@@ -81,7 +82,7 @@ func (f *Folder) regular(name string) error {
 	}
 	info, err := f.root.Stat(name)
 	if err != nil {
-		return refusal(err)
+		return f.refusal(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return refuse("%s is %s, and no file", name, kindOf(info.Mode()))
@@ -89,14 +90,25 @@ func (f *Folder) regular(name string) error {
 	return nil
 }
 
-// ReadFile returns what a regular file has.
+// MaxRead is how large a file is at most that ReadFile reads, bytes: a notebook with many figures has some million.
+const MaxRead = 64 << 20
+
+// ReadFile returns what a regular file has, of MaxRead at most: it lies in the worker's memory, beside what other jobs have there.
 func (f *Folder) ReadFile(name string) ([]byte, error) {
 	file, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(file)
+	large := refuse("%s has more than %d MB, the most that is read at once; clear the outputs of a notebook", name, MaxRead>>20)
+	if info, err := file.Stat(); err != nil || info.Size() > MaxRead {
+		return nil, cmp.Or(err, large)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, MaxRead+1)) // it may grow meanwhile
+	if err == nil && len(text) > MaxRead {
+		return nil, large
+	}
+	return text, err
 }
 
 // Dir is the path of a folder inside this one, "." being this one, from the root of the file system: for a process that is to work in it.
@@ -106,7 +118,7 @@ func (f *Folder) Dir(name string) (string, error) {
 	}
 	info, err := f.root.Stat(name)
 	if err != nil {
-		return "", refusal(err)
+		return "", f.refusal(name, err)
 	}
 	if !info.IsDir() {
 		return "", refuse("%s is %s, and no folder", name, kindOf(info.Mode()))
@@ -121,7 +133,7 @@ func (f *Folder) Names(name string) (all []string, err error) {
 	}
 	entries, err := fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Clean(name)))
 	if err != nil {
-		return nil, refusal(err)
+		return nil, f.refusal(name, err)
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
@@ -172,15 +184,45 @@ func kindOf(m fs.FileMode) string {
 // refuse makes an error of a name, which trying again does not mend.
 func refuse(format string, args ...any) error { return worker.Final(fmt.Errorf(format, args...)) }
 
-// refusal makes an error of the file system final where it is the name's: it leads out of the folder, or there is no such file.
-// Others, such as those of a disk that is full or of too many open files, pass.
+// refusal says what is wrong with a name, by the error of the file system, and makes it final where it is the name's: it leads out of the folder, or there is no such
+// file. Others, such as those of a disk that is full or of too many open files, pass.
+func (f *Folder) refusal(name string, err error) error {
+	var system syscall.Errno
+	cause := err
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which calls the file by the name of a call, statat
+		cause = p.Err
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &system): // os.Root's own: the path escapes from its parent
+		return refuse("%s leads out of the worker's folder: %w", name, cause)
+	case system == syscall.ENOENT && f.gone():
+		return fmt.Errorf("the worker's folder %s is gone: %w", f.path, cause) // and may come again
+	case system == syscall.ENOENT:
+		return refuse("there is no %s in the worker's folder: %w", name, cause)
+	}
+	return refusal(err)
+}
+
+// gone tells whether the folder is no more where it was opened.
+func (f *Folder) gone() bool {
+	opened, err := f.root.Stat(".")
+	if err != nil {
+		return true
+	}
+	now, err := os.Stat(f.path)
+	return err != nil || !os.SameFile(opened, now)
+}
+
+// refusal makes an error of the file system final where trying again does not mend it.
 func refusal(err error) error {
 	if err == nil {
 		return nil
 	}
 	var system syscall.Errno
 	if !errors.As(err, &system) {
-		return worker.Final(err) // os.Root's own: the path escapes from its parent
+		return worker.Final(err)
 	}
 	switch system {
 	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO:

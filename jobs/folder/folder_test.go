@@ -60,7 +60,10 @@ func works(t *testing.T) (f *folder.Folder, dir, outside string) {
 
 // TestRead: regular files of the folder are read, also by links that stay inside, and nothing else is; nothing waits for a pipe.
 func TestRead(t *testing.T) {
-	f, _, outside := works(t)
+	f, dir, outside := works(t)
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "large"), nil, 0o600), os.Truncate(filepath.Join(dir, "large"), 20<<30)); err != nil { // it takes no room
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, want, fail string }{
 		{"plain", "plain", ""},
 		{"sub/deep", "deep", ""},
@@ -68,7 +71,7 @@ func TestRead(t *testing.T) {
 		{"file-in", "deep", ""},
 		{"dir-in/deep", "deep", ""},
 		{"sub/back", "plain", ""},
-		{"file-out", "", "escapes"},
+		{"file-out", "", "file-out leads out of the worker's folder: path escapes"},
 		{"dir-out/secret", "", "escapes"},
 		{"chain/secret", "", "escapes"},
 		{"self/plain", "", "escapes"},
@@ -80,7 +83,8 @@ func TestRead(t *testing.T) {
 		{"", "", "no file inside"},
 		{"plain\x00", "", "invalid"},
 		{strings.Repeat("x", 300), "", "too long"},
-		{"none", "", "no such file"},
+		{"none", "", "there is no none in the worker's folder: no such file"},
+		{"large", "", "large has more than 64 MB"},
 		{"nowhere", "", "no such file"},
 		{"plain/x", "", "not a directory"},
 		{"loop", "", "too many"},
@@ -95,6 +99,25 @@ func TestRead(t *testing.T) {
 		}
 		if err != nil && (!worker.IsFinal(err) || !strings.Contains(err.Error(), c.fail)) {
 			t.Errorf("%q: got %v (final: %v), want a final error with %q", c.name, err, worker.IsFinal(err), c.fail)
+		}
+	}
+}
+
+// TestGone: a folder that is gone while a job runs is not taken for one without the file, and may come again.
+func TestGone(t *testing.T) {
+	f, dir, _ := works(t)
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"gone", func() error { return os.Rename(dir, dir+".old") }},
+		{"another is there", func() error { return os.Mkdir(dir, 0o700) }},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.ReadFile("none"); err == nil || worker.IsFinal(err) || !strings.Contains(err.Error(), "the worker's folder "+dir+" is gone") {
+			t.Errorf("%s: got %v", step.what, err)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (f *Folder) MayWrite(name string) error {
 	}
 	draft, err := f.draft(name)
 	if err != nil {
-		return refusal(err)
+		return f.unwritten(name, err)
 	}
 	return errors.Join(draft.Close(), f.root.Remove(draftName(draft, name)))
 }
@@ -59,15 +59,31 @@ func (f *Folder) Write(job, name string, data []byte) error {
 	}
 	draft, err := f.draft(name)
 	if err != nil {
-		return refusal(err)
+		return f.unwritten(name, err)
 	}
 	at := draftName(draft, name)
 	defer f.root.Remove(at) // gone already where it has got its place
 	_, err = draft.Write(data)
 	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
-		return err
+		return f.unwritten(name, err)
 	}
 	return f.locked(func() error { return f.put(job, name, at, data) })
+}
+
+// unwritten says of a file that it cannot be written, and why, without the names that are ours.
+func (f *Folder) unwritten(name string, err error) error {
+	var system syscall.Errno
+	switch {
+	case !errors.As(err, &system):
+		return refusal(err)
+	case system == syscall.EROFS || system == syscall.EACCES || system == syscall.EPERM:
+		return fmt.Errorf("the worker may not write %s in its folder %s: %w", name, f.path, system) // until somebody lets it
+	case system == syscall.ENOSPC || system == syscall.EDQUOT:
+		return fmt.Errorf("there is no room for %s in the worker's folder %s: %w", name, f.path, system)
+	case system == syscall.ENOENT && f.gone():
+		return f.refusal(name, err)
+	}
+	return refusal(err)
 }
 
 // place makes the folder that a file is to be written into.
@@ -84,7 +100,7 @@ func (f *Folder) place(name string) error {
 		if errors.Is(err, fs.ErrExist) { // something else has the name
 			return refuse("%s: %w", filepath.Dir(name), err)
 		}
-		return refusal(err)
+		return f.unwritten(name, err)
 	}
 	return nil
 }
@@ -203,11 +219,11 @@ func (f *Folder) take(n note) error {
 	at := noteOf(n.File)
 	draft, err := f.root.OpenFile(at+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // below the lock there is one
 	if err != nil {
-		return refusal(err)
+		return f.unwritten(n.File, err)
 	}
 	_, err = io.Copy(draft, bytes.NewReader(append(text, '\n')))
 	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
-		return err
+		return f.unwritten(n.File, err)
 	}
 	return f.root.Rename(at+".new", at)
 }
@@ -215,11 +231,11 @@ func (f *Folder) take(n note) error {
 // locked does something while no other job of this folder, in this process or another, looks what is noted or changes it.
 func (f *Folder) locked(do func() error) error {
 	if err := f.root.MkdirAll(written, 0o700); err != nil {
-		return refusal(err)
+		return f.unwritten(written, err)
 	}
 	file, err := f.root.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return refusal(err)
+		return f.unwritten(lock, err)
 	}
 	defer file.Close()
 	for {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -109,11 +110,33 @@ func (o Forest) dataset(files *folder.Folder) (*ml.Dataset, error) {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer file.Close()
-	d, err := ml.ReadCSV(file, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight, Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
+	d, err := ml.ReadCSV(&lines{from: file}, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight, Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
 	if err != nil {
 		return nil, worker.Final(fmt.Errorf("%s: %w", o.Data, err))
 	}
 	return d, nil
+}
+
+// longestLine is how long a line of data is at most, bytes: a row lies in memory as text, and a file without lines would do so as a whole.
+const longestLine = 16 << 20
+
+// lines reads what has lines of longestLine at most.
+type lines struct {
+	from io.Reader
+	n    int // bytes since the last end of a line
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		l.n = n - 1 - end
+	} else {
+		l.n += n
+	}
+	if l.n > longestLine {
+		return 0, fmt.Errorf("a line of more than %d MB: this is no file of comma-separated values", longestLine>>20)
+	}
+	return n, err
 }
 
 func (o Forest) config(s *gpu.Session, t *worker.Task) forest.Config {

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,7 +91,12 @@ func TestForestFitRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.forest"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	zeros := filepath.Join(dir, "zeros.csv") // it takes no room
+	if err := errors.Join(os.WriteFile(zeros, nil, 0o600), os.Truncate(zeros, 20<<30)); err != nil {
+		t.Fatal(err)
+	}
 	for parameters, want := range map[string]string{
+		`{"data":"zeros.csv","label":"side"}`:                                  "a line of more than 16 MB",
 		`{"data":"link.csv","label":"side"}`:                                   "escapes",
 		`{"data":"pipe.csv","label":"side"}`:                                   "pipe.csv is a pipe, and no file",
 		`{"data":"elsewhere","label":"side"}`:                                  "escapes",
@@ -103,7 +109,7 @@ func TestForestFitRefuses(t *testing.T) {
 		`{"data":"../points.csv","label":"side"}`:                              "no file inside the worker's folder",
 		`{"data":"/etc/passwd","label":"side"}`:                                "no file inside the worker's folder",
 		`{"data":"points.csv","label":"side","out":"../../x"}`:                 "no file inside the worker's folder",
-		`{"data":"none.csv","label":"side"}`:                                   "none.csv: no such file",
+		`{"data":"none.csv","label":"side"}`:                                   "no none.csv in the worker's folder",
 		`{"data":"points.csv"}`:                                                "name the column to learn",
 		`{"data":"points.csv","label":"side","target":"sum"}`:                  "name the column to learn",
 		`{"data":"points.csv","label":"colour"}`:                               "colour",
