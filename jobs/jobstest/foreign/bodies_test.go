@@ -8,7 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"cancha/jobs/job"
 	"cancha/jobs/operation"
@@ -17,16 +19,23 @@ import (
 )
 
 // contractBodies are the four submissions of the contract's documents, without ids, by the field that says how much is done.
-var contractBodies = []struct{ name, body, grows string }{
-	{job.MatrixMultiply, `{"job_type": "matrix_multiply", "size": 1000, "iterations": %d}`, "iterations"},
-	{job.NeuralNetwork, `{"job_type": "neural_network", "epochs": %d, "batch_size": 64, "input_size": 784, "hidden_size": 256, "output_size": 10}`, "epochs"},
-	{job.VectorAddition, `{"job_type": "vector_addition", "size": 10000000, "iterations": %d}`, "iterations"},
-	{job.ImageProcessing, `{"job_type": "image_processing", "batch_size": 32, "image_size": 224, "iterations": %d}`, "iterations"},
-	{job.ImageProcessing, `{"job_type": "image_processing", "batch_size": %d, "image_size": 224, "iterations": 20}`, "batch_size"},
+var contractBodies = []struct {
+	name, body, grows string
+	usual             int    // as much as the documents say
+	long              string // one whose work takes ten times as long as the making of its data, and more
+	much              int
+}{
+	{job.MatrixMultiply, `{"job_type": "matrix_multiply", "size": 1000, "iterations": %d}`, "iterations", 10,
+		`{"job_type": "matrix_multiply", "size": 1000, "iterations": %d}`, 10},
+	{job.NeuralNetwork, `{"job_type": "neural_network", "epochs": %d, "batch_size": 64, "input_size": 784, "hidden_size": 256, "output_size": 10}`, "epochs", 5,
+		`{"job_type": "neural_network", "epochs": %d, "batch_size": 64, "input_size": 784, "hidden_size": 256, "output_size": 10}`, 400},
+	{job.VectorAddition, `{"job_type": "vector_addition", "size": 10000000, "iterations": %d}`, "iterations", 100,
+		`{"job_type": "vector_addition", "size": 1000000, "iterations": %d}`, 1000},
+	{job.ImageProcessing, `{"job_type": "image_processing", "batch_size": 32, "image_size": 224, "iterations": %d}`, "iterations", 50,
+		`{"job_type": "image_processing", "batch_size": 32, "image_size": 224, "iterations": %d}`, 100},
+	{job.ImageProcessing, `{"job_type": "image_processing", "batch_size": %d, "image_size": 224, "iterations": 20}`, "batch_size", 32,
+		`{"job_type": "image_processing", "batch_size": %d, "image_size": 224, "iterations": 100}`, 32},
 }
-
-// usual is what the documents say of each, but for the batch.
-var usual = []int{10, 5, 100, 50, 32}
 
 // envQuiet says that nothing else runs on the machine, so that times mean something.
 const envQuiet = "CANCHA_QUIET"
@@ -34,19 +43,17 @@ const envQuiet = "CANCHA_QUIET"
 // metrics are those of the contract, which each result has by these names.
 var metrics = []string{"job_id", "job_type", "worker_id", "worker_type", "processing_time", "device", "status"}
 
-// TestBodies: the contract's submissions are done as they say, by pika, with each metric by its name. What is done grows with iterations and batch_size as the
-// session's own count has it, and so does the first prediction; on a quiet machine the time, within a fifth. Of five epochs the first weights are a good part, so those
-// are not held to that.
+// TestBodies: the contract's submissions are done as they say, by pika, with each metric by its name. What is done grows with iterations, epochs and batch_size as the
+// session's own count has it, and so do the first prediction and the processor's time; on a quiet machine the time is in proportion.
 func TestBodies(t *testing.T) {
 	p := newPlace(t)
 	p.house()
 	p.pika(`{"job_id": "warm", "job_type": "image_processing"}`+"\n", "submit") // the first job pays for what is loaded
 	p.pika("", "results", job.QueueResults, "1")
-	for i, c := range contractBodies {
+	for _, c := range contractBodies {
 		t.Run(c.name+" by "+c.grows, func(t *testing.T) {
 			at := &place{T: t, url: p.url, broker: p.broker} // of this part
-			few, many := at.one(fmt.Sprintf(c.body, usual[i]), c.name), at.one(fmt.Sprintf(c.body, 4*usual[i]), c.name)
-			p.ended = append(p.ended, at.ended...)
+			few, many := at.one(fmt.Sprintf(c.body, c.usual), c.name), at.one(fmt.Sprintf(c.body, 4*c.usual), c.name)
 			once, more := at.computed(few), at.computed(many)
 			grown := map[string]float64{"iterations": ratio(more.Iterations, once.Iterations), "epochs": ratio(more.Iterations, once.Iterations), "batch_size": ratio(more.Batch, once.Batch)}[c.grows]
 			if grown != 4 || once.Ignored != nil {
@@ -55,32 +62,66 @@ func TestBodies(t *testing.T) {
 			if predicted := at.predicted(many) / at.predicted(few); !(predicted > 1.5) {
 				t.Errorf("predicted %v times as long for four times as much", predicted)
 			}
-			took := at.least(fmt.Sprintf(c.body, 4*usual[i]), c.name, &more) / at.least(fmt.Sprintf(c.body, usual[i]), c.name, &once)
-			t.Logf("%d %s: %.4f s, %.3g FLOPS, %.3g bytes/s, transfer %.4f s, processing_time %v; four times as many: %.4f s, %.2f times as long", usual[i], c.grows,
-				once.Seconds, once.FLOPS, once.Bandwidth, once.Transfer, string(few.fields["processing_time"]), more.Seconds, took)
-			if os.Getenv(envQuiet) != "" && c.grows != "epochs" && math.Abs(took/4-1) > .2 {
-				t.Errorf("it took %.2f times as long for four times as much; on a quiet machine, which %s says this is, within a fifth of 4", took, envQuiet)
+			t.Logf("%d %s: %.4f s, %.3g FLOPS, %.3g bytes/s, transfer %.4f s, processing_time %v; four times as many: %.4f s", c.usual, c.grows,
+				once.Seconds, once.FLOPS, once.Bandwidth, once.Transfer, string(few.fields["processing_time"]), more.Seconds)
+			if !(many.cpu > few.cpu) {
+				t.Errorf("%v of the processor for once as much, and %v for four times", few.cpu, many.cpu)
 			}
+			if os.Getenv(envQuiet) != "" {
+				at.proportional(c.long, c.name, c.much)
+			}
+			p.ended = append(p.ended, at.ended...)
 		})
 	}
 	p.aggregates()
 }
 
-// tries is of how many runs the least time counts, on a quiet machine: what else there is can make a run longer, and never shorter.
-const tries = 5
+// pairs is how many pairs of runs are compared: what else there is on a machine makes some of them longer, and not most.
+const pairs = 7
 
-// least is the shortest time in which a body was computed, without the copies, which are the same however often it is. The first of its results is there.
-func (p *place) least(body, name string, first *operation.Result) float64 {
+// proportional: four times as much takes four times as long within a fifth, by the processing_time and by the time of the processor. The runs of a pair follow one another, and the
+// median of the pairs counts.
+func (p *place) proportional(body, name string, much int) {
 	p.Helper()
-	seconds := first.Seconds - first.Transfer
-	for range tries - 1 {
-		if os.Getenv(envQuiet) == "" {
-			break
+	var took, computed []float64
+	for i := range pairs {
+		both := [2]answer{}
+		for k := range both {
+			k ^= i % 2 // the second run of a pair may find the machine warmer, or busier
+			both[k] = p.one(fmt.Sprintf(body, much*[2]int{1, 4}[k]), name)
 		}
-		r := p.computed(p.one(body, name))
-		seconds = min(seconds, r.Seconds-r.Transfer)
+		took = append(took, p.processing(both[1])/p.processing(both[0]))
+		computed = append(computed, both[1].cpu.Seconds()/both[0].cpu.Seconds())
+	}
+	slices.Sort(took)
+	slices.Sort(computed)
+	p.Logf("four times %d takes %.2f times the processor's time, of the pairs %.2f, and processing_time %.2f, %.2f", much, computed[pairs/2], computed, took[pairs/2], took)
+	in := func(all []float64) bool { return math.Abs(all[pairs/2]/4-1) <= .2 }
+	switch {
+	case !in(computed):
+		p.Errorf("four times %d takes %.2f times as long of the processor (%.2f), want 4 within a fifth", much, computed[pairs/2], computed)
+	case !in(took):
+		p.Errorf("four times %d takes %.2f times the processing_time (%.2f), want 4 within a fifth. Of the processor it takes %.2f times: other programs have used the machine, which %s says is quiet",
+			much, took[pairs/2], took, computed[pairs/2], envQuiet)
+	}
+}
+
+// processing is the processing_time of a result.
+func (p *place) processing(a answer) (seconds float64) {
+	p.Helper()
+	if err := json.Unmarshal(a.fields["processing_time"], &seconds); err != nil {
+		p.Fatalf("%s: %v", a.Body, err)
 	}
 	return seconds
+}
+
+// processor is how long this process has used the processor: the worker is in it. Other programs take time from a job, and hardly any of this.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil { // it cannot fail for this process
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func ratio(a, b int64) float64 { return float64(a) / float64(b) }
@@ -88,9 +129,11 @@ func ratio(a, b int64) float64 { return float64(a) / float64(b) }
 // one has pika submit one body, which has no id, and read its result, which has each metric of the contract.
 func (p *place) one(body, name string) answer {
 	p.Helper()
+	before := processor()
 	p.pika(body+"\n", "submit")
 	all := p.answers(p.pika("", "results", job.QueueResults, "1"))
 	a := slices.Collect(maps.Values(all))[0]
+	a.cpu = processor() - before
 	for _, name := range metrics {
 		if text := string(a.fields[name]); text == "" || text == `""` || text == "0" {
 			p.Errorf("%s has no %s: %s", name, name, a.Body)

@@ -148,6 +148,7 @@ type answer struct {
 	ID       string `json:"message_id"`
 	Question string `json:"correlation_id"`
 	fields   map[string]json.RawMessage
+	cpu      time.Duration // that this process used of the processor meanwhile
 	result
 }
 
