@@ -16,7 +16,7 @@ const again = time.Second
 
 // claim asks the scheduler whether an attempt may begin, until it answers. "" tells that the worker was closed.
 func (w *Worker) claim(a attempt, count int) job.Verdict {
-	c := &claim{rand.Text(), count, make(chan job.Verdict, 1)}
+	c := &claim{token: rand.Text(), count: count, verdict: make(chan job.Verdict, 1)}
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -41,6 +41,7 @@ func (w *Worker) claim(a attempt, count int) job.Verdict {
 func (w *Worker) ask(a attempt, c *claim) time.Time {
 	w.mu.Lock()
 	w.claims[a] = c
+	c.told = false
 	w.mu.Unlock()
 	at := w.now()
 	w.wake()
@@ -145,6 +146,10 @@ func (w *Worker) beat() *job.Beat {
 	}
 	w.beatLost(b)
 	for a, c := range w.claims {
+		if c.told { // it is made again where no answer comes
+			continue
+		}
+		c.told = true
 		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Token: c.token, Count: c.count})
 	}
 	return b

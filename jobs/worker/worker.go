@@ -152,6 +152,7 @@ func (h *had) leave(a attempt, ended bool) {
 type claim struct {
 	token   string
 	count   int
+	told    bool             // with a beat; mu is held
 	verdict chan job.Verdict // with room for one
 }
 
