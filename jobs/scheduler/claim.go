@@ -43,7 +43,9 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		s.goesOn(w, r, now)
 	}
 	for _, c := range b.Claims {
-		s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: s.claim(w, c, now)})
+		if v := s.claim(w, c, now); v != "" {
+			s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: v})
+		}
 	}
 	w.rests(len(b.Claims) > 0, now)
 }
@@ -132,7 +134,7 @@ func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
 	t.Progress, t.Doing = min(max(r.Progress, 0), 1), clip(r.Doing, job.MaxText)
 }
 
-// claim decides whether an attempt may begin.
+// claim decides whether an attempt may begin. "" tells that its worker hears so in a moment, and has only asked once more.
 func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 	t := s.adopted(c.Job, c.Attempt, now)
 	switch {
@@ -144,6 +146,9 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 	case t.State == job.Assigned:
 	case t.Worker == w.ID && c.Token == t.token: // the answer to the same claim was lost
 		t.heard = now
+		if t.granted {
+			return ""
+		}
 		return job.Begin
 	case t.Worker != w.ID && (s.deaf(now) || s.alive(t, now)):
 		return job.Later

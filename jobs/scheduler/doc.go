@@ -6,7 +6,7 @@
 //
 // All of that is a machine of states without a clock, a disk or a broker: what happens is handed in with the time, and what is to be done about it comes out
 // as effects. The loop around it (scheduler.go) takes all that has come, has it worked on, and then at once commits what has changed and publishes what is to be
-// sent; only then it acknowledges, and tells workers to begin. So of a crash in between, what was not acknowledged comes again, and is told by the job's id and the attempt's number.
+// sent; only then it acknowledges. That an attempt begins is committed beside all else, before its worker hears that it may (begin.go). So of a crash in between, what was not acknowledged comes again, and is told by the job's id and the attempt's number.
 //
 // # When something dies
 //

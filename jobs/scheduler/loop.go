@@ -17,6 +17,7 @@ import (
 type loop struct {
 	next      cargo
 	flying    bool
+	beginning bool      // attempts are put down that begin
 	forgotten time.Time // when jobs were forgotten last
 	expected  time.Time // when the next turn begins at the latest, unless the scheduler is stopped from outside
 }
@@ -25,12 +26,10 @@ type loop struct {
 // comes while one is under way goes together with the next.
 func (s *Scheduler) run() {
 	l := &loop{next: cargo{effects: newEffects()}, forgotten: time.Now(), expected: time.Now()}
-	for turn := []input(nil); s.ctx.Err() == nil && s.leads(); turn = s.wait(&l.flying) { // the first is for what the store had
+	for turn := []input(nil); s.ctx.Err() == nil && s.leads(); turn = s.wait(l) { // the first is for what the store had
 		s.turn(l, turn, time.Now())
 	}
-	if l.flying {
-		s.finish()
-	}
+	s.finish(l)
 }
 
 // leads tells whether the store is still this scheduler's, which ends where it is not.
@@ -59,6 +58,7 @@ func (s *Scheduler) turn(l *loop, turn []input, now time.Time) {
 	}
 	s.announce(s.state.orders)
 	clear(s.state.orders)
+	s.begin(l)
 	s.depart(l)
 	l.expected = now.Add(s.pause()) // from the turn's begin: it may be stopped in the middle of one
 }
@@ -84,10 +84,15 @@ func (s *Scheduler) depart(l *loop) {
 // finishing is for how long a scheduler that is closed goes on with what is under way, so that its follower need not wonder whether that was done.
 const finishing = 2 * time.Second
 
-func (s *Scheduler) finish() {
+func (s *Scheduler) finish(l *loop) {
 	stop := time.AfterFunc(finishing, s.stop)
 	defer stop.Stop()
-	<-s.landed
+	if l.flying {
+		<-s.landed
+	}
+	if l.beginning {
+		<-s.began
+	}
 }
 
 // cargo is what is to be done, and who hears when it is: messages are acknowledged, and who has asked is answered.
@@ -136,7 +141,7 @@ const (
 )
 
 // wait waits until something has come, a cargo has landed, or it is time for something, and takes all that has come.
-func (s *Scheduler) wait(flying *bool) (turn []input) {
+func (s *Scheduler) wait(l *loop) (turn []input) {
 	t := time.NewTimer(s.pause())
 	defer t.Stop()
 	select {
@@ -144,8 +149,11 @@ func (s *Scheduler) wait(flying *bool) (turn []input) {
 		turn = append(turn, i)
 	case <-t.C:
 	case <-s.landed:
-		*flying = false
+		l.flying = false
 		s.state.landed(time.Now())
+	case grants := <-s.began:
+		l.beginning = false
+		s.state.told(grants)
 	case <-s.ctx.Done():
 		return nil
 	}
@@ -280,7 +288,11 @@ func (s *Scheduler) carryOut(c *cargo) bool {
 
 // commit puts changes down. Where the store is another scheduler's by now, this one ends.
 func (s *Scheduler) commit(c *store.Changes) error {
-	err := s.store.Commit(c)
+	return s.deposing(s.store.Commit(c))
+}
+
+// deposing ends this scheduler where an error of the store tells that it is another one's.
+func (s *Scheduler) deposing(err error) error {
 	if errors.Is(err, store.ErrDeposed) {
 		s.lost(err)
 	}
@@ -298,11 +310,18 @@ func (s *Scheduler) changes(c *cargo) *store.Changes {
 
 // persist does tasks at the same time, and those that have failed again after a while.
 func (s *Scheduler) persist(tasks []func(context.Context) error) bool {
+	failing := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		failed := s.together(tasks)
 		if len(failed) == 0 {
-			s.trouble.Store(nil)
+			if failing && s.failing.Add(-1) == 0 { // or the trouble of others stands there
+				s.trouble.Store(nil)
+			}
 			return true
+		}
+		if !failing {
+			failing = true
+			s.failing.Add(1)
 		}
 		select {
 		case <-time.After(wait):

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,22 +102,51 @@ func TestTimeoutAfterTakeover(t *testing.T) {
 	next.is("a", job.Assigned, "longer than its timeout") // once more
 }
 
-// Nobody is told to begin before it is put down that the attempt has begun.
+// Nobody is told to begin before it is put down that the attempt has begun: alone where the store knows the job, and with the job where it does not.
 func TestBeginsOnceStored(t *testing.T) {
+	for name, known := range map[string]bool{"known": true, "not known yet": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.beats(cpu("w"), "", "")
+			b.submit(simple)
+			if !known { // its message was faster than the commit
+				b.tasks["a"].down = 0
+			}
+			for range 2 { // and when it asks once more
+				b.beats(cpu("w"), "", "a/1")
+				if o := b.did.orders["w"]; len(o) != 0 {
+					t.Errorf("it is told %v at once", o)
+				}
+				alone, with := b.alone.grants["w"], b.did.grants["w"]
+				if known {
+					alone, with = with, alone
+				}
+				if len(alone) != 0 || len(with) != 1 || with[0].Verdict != job.Begin {
+					t.Errorf("it is told %v and %v", alone, with)
+				}
+			}
+			if j := b.past["a"]; j.Begun != 1 || j.State != job.Running {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
+}
+
+// A claim that is repeated while its answer is under way gets no other one, and what is put down alone is taken out when the store has the whole.
+func TestBeginsOnce(t *testing.T) {
 	b := newBench(t)
 	b.beats(cpu("w"), "", "")
 	b.submit(simple)
-	for range 2 { // and when it asks once more
-		b.beats(cpu("w"), "", "a/1")
-		if o := b.did.orders["w"]; len(o) != 0 {
-			t.Errorf("it is told %v at once", o)
-		}
-		if o := b.did.grants["w"]; len(o) != 1 || o[0].Verdict != job.Begin {
-			t.Errorf("with what is put down it is told %v", o)
-		}
+	claims := &job.Beat{Worker: cpu("w"), Claims: []job.Claim{{Job: "a", Attempt: 1, Token: "first", Count: 1}}}
+	for range 3 {
+		b.beat(claims, b.now)
 	}
-	if j := b.past["a"]; j.Begun != 1 || j.State != job.Running {
-		t.Errorf("%+v", j)
+	if len(b.starts.jobs) != 1 || len(b.starts.grants["w"]) != 1 || b.starts.jobs[0].Begun != 1 {
+		t.Errorf("got %+v", b.starts)
+	}
+	b.step(time.Millisecond, func() {})
+	if !slices.Equal(b.covered, []string{"a"}) || len(b.noted) != 0 {
+		t.Errorf("covered are %q, noted %v", b.covered, b.noted)
 	}
 }
 

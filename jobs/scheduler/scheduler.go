@@ -30,12 +30,14 @@ type Scheduler struct {
 	ctx      context.Context
 	carry    context.Context // of what is carried out; it ends a while after ctx
 	stop     context.CancelFunc
-	work     sync.WaitGroup // the loop, and who feeds it
-	acks     sync.WaitGroup // what goes its way beside the loop
-	plan     time.Time      // when the next one may be made
-	landed   chan struct{}  // a cargo has been carried out; with room for one
-	measured time.Time      // when measurements were put down last
-	sentIDs  []string       // of jobs whose result was sent, which the store does not know yet
+	work     sync.WaitGroup              // the loop, and who feeds it
+	acks     sync.WaitGroup              // what goes its way beside the loop
+	plan     time.Time                   // when the next one may be made
+	landed   chan struct{}               // a cargo has been carried out; with room for one
+	began    chan map[string][]job.Order // these grants were put down, and told; with room for one
+	failing  atomic.Int32                // what does not work now, of a cargo and of attempts that begin
+	measured time.Time                   // when measurements were put down last
+	sentIDs  []string                    // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
 	patience time.Duration          // after which Start tells that it waits for the broker, and for what
 	name     string                 // by which it knows what it has said itself
@@ -79,7 +81,8 @@ func Queues() []queue.Spec {
 // for the call alone. While the broker is away Start waits for it, and says so each five seconds. The error is ErrLed where the broker is a queue.Locker, and another scheduler
 // has its jobs.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
+	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{},
+		landed: make(chan struct{}, 1), began: make(chan map[string][]job.Order, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

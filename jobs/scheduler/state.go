@@ -46,7 +46,10 @@ type state struct {
 	replan    bool      // something has changed that a plan looks at
 	twice     bool      // the report that is taken in was handed out before: a scheduler that was killed may have sent what comes of it
 	effects
-	flying effects // that are being carried out, and of which the store may not know yet
+	flying  effects // that are being carried out, and of which the store may not know yet
+	starts  starts
+	covered []string       // ids of jobs whose beginning the store has with the rest of them by now
+	noted   map[string]int // by id, how often a job had begun when that was put down alone
 }
 
 // past tells of jobs that have ended; the error is store.ErrUnknown where there is none.
@@ -70,6 +73,8 @@ type task struct {
 	told    []int     // attempts whose reports were taken in: these may come again
 	worn    int       // how often its message was handed out too often
 	token   string    // of the claim with which it was begun
+	down    int       // the last attempt of which the store knows
+	granted bool      // its worker will hear that it may begin, when that is put down
 	heard   time.Time // when its worker told last that it runs, or began
 	until   time.Time // when its attempt ends at the latest; of one without a timeout it says nothing
 }
@@ -114,7 +119,7 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, awaited: map[string]chan struct{}{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
+		blocked: map[string][]string{}, workers: map[string]*worker{}, awaited: map[string]chan struct{}{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(), noted: map[string]int{},
 		waiting: map[placement.Device]*line{"": {}, placement.CPU: {}, placement.GPU: {}}}, nil
 }
 
@@ -137,9 +142,11 @@ func (s *state) take() effects {
 func (s *state) landed(now time.Time) {
 	for _, m := range s.flying.messages {
 		if t := s.tasks[m.ID]; t != nil && t.State == job.Assigned && m.Headers[job.HeaderAttempt] == strconv.Itoa(t.Attempt) {
-			t.sent = now
+			t.sent, t.down = now, t.Attempt
 		}
 	}
+	s.told(s.flying.grants)
+	s.cover(s.flying.changed)
 	s.flying = effects{}
 }
 
@@ -179,7 +186,7 @@ func (s *state) order(worker string, o job.Order) {
 	}
 	all := s.orders
 	if o.Verdict == job.Begin {
-		all = s.grants
+		all = s.granting(o)
 	}
 	all[worker] = append(all[worker], o)
 }

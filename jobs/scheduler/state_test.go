@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type bench struct {
 	now   time.Time
 	past  map[string]*job.Job
 	did   effects // of the last step
+	alone starts  // likewise
 	sent  []string
 	fault error // of the past
 }
@@ -80,6 +82,9 @@ func (b *bench) step(after time.Duration, do func()) {
 		}
 	}
 	b.did = b.state.take()
+	b.alone = b.starts
+	b.starts = starts{}
+	b.state.told(b.alone.grants)
 	b.landed(b.now)
 	for _, j := range b.did.changed {
 		c := *j
@@ -130,7 +135,7 @@ func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[str
 
 // ordered is all that a worker was told in the last step.
 func (b *bench) ordered(worker string) []job.Order {
-	return append(append([]job.Order(nil), b.did.orders[worker]...), b.did.grants[worker]...)
+	return slices.Concat(b.did.orders[worker], b.did.grants[worker], b.alone.grants[worker])
 }
 
 func (b *bench) scan(text string, name *string, attempt *int) {

@@ -40,9 +40,10 @@ var ErrDeposed = errors.New("another process has the jobs now")
 // ErrUnknown tells that there is no such job, or not any more.
 var ErrUnknown = errors.New("there is no such job; its time may be over")
 
-// Store is an open folder. One goroutine changes it; any may read.
+// Store is an open folder. One goroutine changes it, and one may call Begin meanwhile; any may read.
 type Store struct {
-	file  *disk.File
+	file  *disk.File // jobs.db
+	begun *disk.File // begun.db: attempts that have begun, until jobs.db has them
 	hold  *disk.Hold
 	epoch uint64
 	left  bool
@@ -67,6 +68,9 @@ func open(folder string) (s *Store, err error) {
 	}
 	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: form, Older: older(), Buckets: buckets()}); err != nil {
 		return nil, errors.Join(err, s.hold.Release())
+	}
+	if s.begun, err = openBegun(folder); err != nil {
+		return nil, errors.Join(err, s.file.Close(), s.hold.Release())
 	}
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -105,14 +109,22 @@ func buckets() (names []string) {
 	return names
 }
 
-// begin counts the epoch on.
+// begin counts the epoch on, and takes over what had begun.
 func (s *Store) begin() error {
-	return s.file.Write(0, func(tx *disk.Tx) error {
+	begun, err := s.beginnings()
+	if err != nil {
+		return err
+	}
+	err = s.file.Write(0, func(tx *disk.Tx) error {
 		b := tx.Bucket(bucketState)
 		last := number(b.Get(keyEpoch))
 		s.epoch, s.left = last+1, last == number(b.Get(keyLeft))
-		return b.Put(keyEpoch, place(s.epoch))
+		return errors.Join(takeOver(tx, begun), b.Put(keyEpoch, place(s.epoch)))
 	})
+	if err != nil {
+		return err
+	}
+	return s.forgetBeginnings()
 }
 
 // Left tells that whoever had the folder before has left it in order, or that nobody had it.
@@ -131,7 +143,7 @@ func (s *Store) Epoch() uint64 { return s.epoch }
 
 // Close closes the folder; another process may open it then.
 func (s *Store) Close() error {
-	if err := errors.Join(s.file.Close(), s.hold.Release()); err != nil {
+	if err := errors.Join(s.file.Close(), s.begun.Close(), s.hold.Release()); err != nil {
 		return fmt.Errorf("jobs/store: close: %w", err)
 	}
 	return nil
