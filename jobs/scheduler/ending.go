@@ -41,6 +41,9 @@ func (s *Scheduler) Endings(ctx context.Context, after uint64, most int) (e Endi
 	if most <= 0 || most > mostEndings {
 		most = mostEndings
 	}
+	if err := s.catchUp(ctx); err != nil {
+		return e, fmt.Errorf("jobs/scheduler: endings: %w", err)
+	}
 	events, last, err := s.store.Events(after, most)
 	if err == nil {
 		e, err = s.endings(ctx, after, events)

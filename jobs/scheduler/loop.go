@@ -76,7 +76,8 @@ func (s *Scheduler) depart(l *loop) {
 	if l.flying || s.state.none() && l.next.empty() {
 		return
 	}
-	l.next.effects, l.flying = s.state.take(), true
+	l.next.effects, l.flying, l.next.tried = s.state.take(), true, make(chan struct{})
+	s.tried = l.next.tried
 	s.fly(l.next)
 	l.next = cargo{effects: newEffects()}
 }
@@ -102,6 +103,7 @@ type cargo struct {
 	measures []byte
 	handled  []settling
 	asked    []chan struct{}
+	tried    chan struct{} // closed when the store has put its changes down, or has failed to once
 }
 
 func (c *cargo) empty() bool { return len(c.handled)+len(c.asked) == 0 }
@@ -256,15 +258,18 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) error {
 // where the scheduler was closed before.
 func (s *Scheduler) carryOut(c *cargo) bool {
 	tasks := []func(context.Context) error{}
+	tried := sync.OnceFunc(func() { close(c.tried) })
 	if changes := s.changes(c); len(changes.Jobs)+len(changes.Sent) > 0 {
 		tasks = append(tasks, func(context.Context) error {
 			err := s.commit(changes)
+			tried()
 			if err == nil {
 				s.announce(c.grants)
 			}
 			return err
 		})
 	} else {
+		tried()
 		s.announce(c.grants) // once more, of attempts that were put down before
 	}
 	by := map[string][]outgoing{}

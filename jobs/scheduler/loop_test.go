@@ -166,3 +166,29 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d turns that left some, %v", turns, err)
 	}
 }
+
+// Who asks for a list while changes are put down waits for that: it may have a result of which the store does not know yet.
+func TestListCatchesUp(t *testing.T) {
+	s := started(t, func(*store.Store, queue.Broker) {})
+	underWay := make(chan struct{})
+	if err := s.look(t.Context(), func(*state, time.Time) { s.tried = underWay }); err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string]func(context.Context) error{
+		"jobs":    func(ctx context.Context) error { _, _, err := s.Jobs(ctx, store.Query{}); return err },
+		"endings": func(ctx context.Context) error { _, err := s.Endings(ctx, 0, 0); return err },
+	}
+	for name, list := range lists {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := list(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v while it is under way", name, err)
+		}
+		cancel()
+	}
+	close(underWay)
+	for name, list := range lists {
+		if err := list(t.Context()); err != nil {
+			t.Errorf("%s: got %v when it is down", name, err)
+		}
+	}
+}

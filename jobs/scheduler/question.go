@@ -87,8 +87,10 @@ func (s *Scheduler) job(ctx context.Context, id string) (*job.Job, error) {
 
 // Jobs lists jobs as they are now, the last that came first; more tells that there may be others behind them.
 func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, more bool, err error) {
-	s.catchUp(ctx)
-	if all, more, err = s.store.List(q); err == nil {
+	if err = s.catchUp(ctx); err == nil {
+		all, more, err = s.store.List(q)
+	}
+	if err == nil {
 		all, err = s.now(ctx, all)
 	}
 	if err != nil {
@@ -97,15 +99,19 @@ func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, mo
 	return all, more, nil
 }
 
-// catchUp gives the store a moment to have what was told before, by Job or a result: it chooses by state. Whoever looks gets an answer soon also while the disk or
-// the broker is stuck; Trouble tells of that.
-func (s *Scheduler) catchUp(ctx context.Context) {
-	if s.Trouble() != "" {
-		return
+// catchUp waits until the store knows of what has been told: a result is sent while it is put down, and who has it may ask for a list at once. A store that fails is not
+// waited for.
+func (s *Scheduler) catchUp(ctx context.Context) error {
+	var tried chan struct{}
+	if err := s.look(ctx, func(*state, time.Time) { tried = s.tried }); err != nil || tried == nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_ = s.do(ctx, func(*state, time.Time) {})
+	select {
+	case <-tried:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // now puts copies of those jobs that have not ended, or just have, in the place of what the store knows of them.

@@ -37,6 +37,7 @@ type Scheduler struct {
 	began    chan map[string][]job.Order // these grants were put down, and told; with room for one
 	failing  atomic.Int32                // what does not work now, of a cargo and of attempts that begin
 	measured time.Time                   // when measurements were put down last
+	tried    chan struct{}               // of the last cargo; the loop's. nil: there was none
 	sentIDs  []string                    // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
 	patience time.Duration          // after which Start tells that it waits for the broker, and for what
