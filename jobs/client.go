@@ -179,8 +179,8 @@ func (k *Cluster) Replay(ctx context.Context, id string) error {
 	return err
 }
 
-// Endings returns the jobs that have ended behind the event of a number, so many events at most (0: 2000), and where to go on: a follower that asks so again and
-// again sees each end once. See scheduler.Endings for what it may have missed.
+// Endings returns the jobs that have ended behind the event of a number, so many events at most (0: 2000), and where to go on: a follower
+// that asks so again and again sees each end once. See scheduler.Endings for what it may have missed.
 func (k *Cluster) Endings(ctx context.Context, after uint64, most int) (Endings, error) {
 	if s := k.Scheduler(); s != nil {
 		return s.Endings(ctx, after, most)

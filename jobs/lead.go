@@ -36,8 +36,8 @@ func (l *lead) get() *scheduler.Scheduler {
 // Scheduler is the one that this process has; nil: another process has it, for now.
 func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.lead.get() }
 
-// Standby is why this process did not become the scheduler at once: scheduler.ErrLed, where one of another folder has the broker's jobs, or local.ErrHeld or
-// store.ErrHeld, where another process has the folder. It is nil where it became that, or was not asked to be it.
+// Standby is why this process did not become the scheduler at once: scheduler.ErrLed, where one of another folder has the broker's jobs, or
+// local.ErrHeld or store.ErrHeld, where another process has the folder. It is nil where it became that, or was not asked to be it.
 func (k *Cluster) Standby() error { return k.lead.why }
 
 // Lead returns the scheduler of this process when it has one: where another process has it, when that has ended.
@@ -53,8 +53,8 @@ func (k *Cluster) Lead(ctx context.Context) (*scheduler.Scheduler, error) {
 // standing is how often a process looks whether it can take the place of another one, which nobody tells of its end.
 const standing = 500 * time.Millisecond
 
-// standBy has an heir take the place of the process that has what this one would have, when that has gone. What of this process uses the other one's goes on
-// with the heir's, by the same ways as with any other process.
+// standBy has an heir take the place of the process that has what this one would have, when that has gone. What of this process uses the
+// other one's goes on with the heir's, by the same ways as with any other process.
 func (k *Cluster) standBy(take func(heir *Cluster, ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var waiting sync.WaitGroup

@@ -14,7 +14,8 @@ import (
 	"cancha/runtime/live"
 )
 
-// calls are the functions of the calls of Map that go on, by number. They share one type of jobs, so that schedulers do not meet a new one for each call.
+// calls are the functions of the calls of Map that go on, by number. They share one type of jobs, so that schedulers do not meet a new one
+// for each call.
 type calls struct {
 	mu    sync.Mutex
 	name  string // of the type; "": no worker has it yet
@@ -44,7 +45,8 @@ func (m *calls) add(ctx context.Context, k *Cluster, f func(context.Context, jso
 	return m.name, m.next, nil
 }
 
-// keep starts another worker when no slot is left of the one there is, until a call ends: functions of a call before it may go on, and no other process runs this type.
+// keep starts another worker when no slot is left of the one there is, until a call ends: functions of a call before it may go on, and no
+// other process runs this type.
 func (m *calls) keep(ctx context.Context, k *Cluster) {
 	for {
 		w := k.worker(m.name)
@@ -90,9 +92,9 @@ func (m *calls) run(ctx context.Context, t *Task) (any, error) {
 	return f(ctx, p.Item)
 }
 
-// Map calls a function for each item, as a job each, on all processors of this process, and returns the results in the order of the items. A bar tells how far
-// it is. An item whose function fails is tried again, three times in all; then Map ends with that error, and cancels the rest. Items and results go through
-// JSON.
+// Map calls a function for each item, as a job each, on all processors of this process, and returns the results in the order of the items.
+// A bar tells how far it is. An item whose function fails is tried again, three times in all; then Map ends with that error, and cancels
+// the rest. Items and results go through JSON.
 func Map[T, R any](ctx context.Context, k *Cluster, items []T, f func(context.Context, T) (R, error)) ([]R, error) {
 	name, call, err := k.maps.add(ctx, k, func(ctx context.Context, text json.RawMessage) (any, error) {
 		var item T

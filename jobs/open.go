@@ -26,11 +26,11 @@ import (
 	"cancha/runtime/gpu"
 )
 
-// Config says whose jobs are opened. The zero value are those of the RabbitMQ that the environment names (Remote), and without one those of this user on this
-// machine, with a worker for the CPU.
+// Config says whose jobs are opened. The zero value are those of the RabbitMQ that the environment names (Remote), and without one those of
+// this user on this machine, with a worker for the CPU.
 type Config struct {
-	// Folder has the jobs of this machine, whatever the environment says; "": what Folder returns. The first process that opens it has the scheduler, and a
-	// worker for the CPU; others use these.
+	// Folder has the jobs of this machine, whatever the environment says; "": what Folder returns. The first process that opens it has the
+	// scheduler, and a worker for the CPU; others use these.
 	Folder string
 	// Broker carries the jobs of several machines, whose scheduler and workers are elsewhere; Folder does not count then. Close leaves it open.
 	Broker queue.Broker
@@ -42,11 +42,12 @@ type Config struct {
 	Session *gpu.Session
 	// Settings are the scheduler's.
 	Settings scheduler.Settings
-	// Grace is for how long a job that runs in this process may go on after its context has ended, by its timeout, its deadline or because it was cancelled; then its
-	// attempt has ended all the same, and the slot in which the function goes on is lost until it returns. 0: 5 s.
+	// Grace is for how long a job that runs in this process may go on after its context has ended, by its timeout, its deadline or because
+	// it was cancelled; then its attempt has ended all the same, and the slot in which the function goes on is lost until it returns. 0: 5
+	// s.
 	Grace time.Duration
-	// Forget is for how long the broker keeps answers and results for a process that is away: one that has ended, or whose connection has broken. 0: an hour.
-	// Who asks a question and ends leaves a queue behind for so long.
+	// Forget is for how long the broker keeps answers and results for a process that is away: one that has ended, or whose connection has
+	// broken. 0: an hour. Who asks a question and ends leaves a queue behind for so long.
 	Forget time.Duration
 	Logger *slog.Logger // nil: silence
 }
@@ -207,7 +208,8 @@ func (k *Cluster) begin(ctx context.Context, folder string) error {
 	return nil
 }
 
-// start starts the scheduler. An heir waits while one of another folder leads, and has the store open meanwhile: to open it takes time where it has many jobs.
+// start starts the scheduler. An heir waits while one of another folder leads, and has the store open meanwhile: to open it takes time
+// where it has many jobs.
 func (k *Cluster) start(ctx context.Context, st *store.Store) (*scheduler.Scheduler, error) {
 	for {
 		s, err := scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger)
@@ -231,9 +233,9 @@ const (
 	variableHost   = "RABBITMQ_HOST"
 )
 
-// Remote connects to the RabbitMQ that the environment names by RABBITMQ_HOST, and RABBITMQ_PORT, _USER, _PASS and _VHOST beside it, and waits for one that is
-// not there yet as long as the context allows. It is nil, without an error, where RABBITMQ_HOST is empty. Name is what the server's page calls the connections;
-// "": the name of the program. logger may be nil.
+// Remote connects to the RabbitMQ that the environment names by RABBITMQ_HOST, and RABBITMQ_PORT, _USER, _PASS and _VHOST beside it, and
+// waits for one that is not there yet as long as the context allows. It is nil, without an error, where RABBITMQ_HOST is empty. Name is
+// what the server's page calls the connections; "": the name of the program. logger may be nil.
 func Remote(ctx context.Context, name string, logger *slog.Logger) (queue.Broker, error) {
 	if os.Getenv(variableHost) == "" {
 		return nil, nil
@@ -250,7 +252,8 @@ func Remote(ctx context.Context, name string, logger *slog.Logger) (queue.Broker
 	return b, nil
 }
 
-// Folder is where the jobs of this user on this machine are, unless something else is said: $CANCHA_JOBS, or else cancha/jobs in the user's cache folder.
+// Folder is where the jobs of this user on this machine are, unless something else is said: $CANCHA_JOBS, or else cancha/jobs in the user's
+// cache folder.
 func Folder() (string, error) {
 	if folder := os.Getenv(variableFolder); folder != "" {
 		return folder, nil
@@ -307,8 +310,9 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 // Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. A name that
 // was registered here before, as when a cell is run again, has this function from now on, and all its slots: jobs that the other one runs come again.
 //
-// The function should return soon after its context has ended. One that does not is waited for as long as Config.Grace says; then the attempt has ended, and the slot is lost until the
-// function returns: nothing but the end of the process stops it. A function that ends the process has used up an attempt each time, so that its job is dead after them.
+// The function should return soon after its context has ended. One that does not is waited for as long as Config.Grace says; then the
+// attempt has ended, and the slot is lost until the function returns: nothing but the end of the process stops it. A function that ends the
+// process has used up an attempt each time, so that its job is dead after them.
 func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -346,7 +350,8 @@ func (k *Cluster) unregister(name string) error {
 	return old.Close()
 }
 
-// Close ends what Open has begun in this process; who still waits for a job gets ErrClosed. Jobs that run here come again when the folder is opened next, or on other workers.
+// Close ends what Open has begun in this process; who still waits for a job gets ErrClosed. Jobs that run here come again when the folder
+// is opened next, or on other workers.
 func (k *Cluster) Close() (err error) {
 	if k.answers != nil {
 		err = k.answers.close()

@@ -84,8 +84,8 @@ func byWorker(all []*Job) []did {
 	return rows
 }
 
-// Results waits until jobs have ended, and returns a table of how: a row each, in the order of the ids. In a cell a bar tells meanwhile how many have, and a
-// table how far those are that run and why the others wait where they do; at the end that tells who has done what.
+// Results waits until jobs have ended, and returns a table of how: a row each, in the order of the ids. In a cell a bar tells meanwhile how
+// many have, and a table how far those are that run and why the others wait where they do; at the end that tells who has done what.
 func (k *Cluster) Results(ctx context.Context, ids ...string) (*table.Table, error) {
 	all, err := k.watch(ctx, ids)
 	if err != nil {

@@ -24,8 +24,8 @@ func endless(t *testing.T) jobs.Func {
 	return func(context.Context, *jobs.Task) (any, error) { <-over; return nil, nil }
 }
 
-// A job ends by its timeout whatever its function does, and tells why; so does one that was cancelled, and their slots are told to be stuck. Registered again, the function has all
-// its slots.
+// A job ends by its timeout whatever its function does, and tells why; so does one that was cancelled, and their slots are told to be
+// stuck. Registered again, the function has all its slots.
 func TestNotHeeded(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir(), Grace: 10 * time.Millisecond})
 	if err := k.Register(t.Context(), "endless", endless(t), 2); err != nil {

@@ -14,8 +14,8 @@ import (
 // anewRecords is how many records a topic has each time that it is made.
 const anewRecords = 4000
 
-// anew has a query follow a topic that is deleted and made anew again and again, while it runs, while it does not, and as it is killed. Of each topic each partition's
-// records must be there from the first on, without a gap, and once; and of the last one all.
+// anew has a query follow a topic that is deleted and made anew again and again, while it runs, while it does not, and as it is killed. Of
+// each topic each partition's records must be there from the first on, without a gap, and once; and of the last one all.
 func (f *field) anew(ctx context.Context, r role, _ int, p *plan) (*outcome, error) {
 	began := time.Now()
 	r.Topics, r.Live = []string{f.topic("anew-" + r.Sink)}, true

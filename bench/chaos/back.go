@@ -14,8 +14,8 @@ import (
 // back is what trials have kept of older snapshots: copies of the checkpoint's folder, as savepoints and backups are.
 type back struct{ saved []string }
 
-// goBack kills a process, keeps a copy of its snapshots, and has a process go on from one of those that were kept before, which may be older, or of another way that
-// the query has gone. One that is refused changes nothing: the query goes on from where it was.
+// goBack kills a process, keeps a copy of its snapshots, and has a process go on from one of those that were kept before, which may be
+// older, or of another way that the query has gone. One that is refused changes nothing: the query goes on from where it was.
 func (t *trial) goBack(p *process, f fault) error {
 	p.kill()
 	if _, err := os.Stat(t.snapshots()); errors.Is(err, fs.ErrNotExist) {

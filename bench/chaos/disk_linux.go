@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// disk is a file system in memory, of a trial alone, which is full when the trial wants it. Only root may have one. One that is left behind, by a trial
-// that was killed itself, is taken away with umount.
+// disk is a file system in memory, of a trial alone, which is full when the trial wants it. Only root may have one. One that is left
+// behind, by a trial that was killed itself, is taken away with umount.
 type disk struct{ at string }
 
 // wide is how large a disk is that is not full.

@@ -32,8 +32,8 @@ func (t *trial) fill(p *process, bytes int64) error {
 	return t.disk.widen()
 }
 
-// complains wants a process that a full disk has ended to say so, its newest snapshot to be whole, and nothing half written to be left behind that was
-// not there before.
+// complains wants a process that a full disk has ended to say so, its newest snapshot to be whole, and nothing half written to be left
+// behind that was not there before.
 func (t *trial) complains(p *process, litter int) error {
 	words := []string{"file too large", t.Folder}
 	if t.disk != nil {

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// line is a way to a broker on which each connection breaks after some bytes, as many as the dice say, of both directions together. A broker tells its
-// clients where it is: on the way back that becomes where the line is. Close it.
+// line is a way to a broker on which each connection breaks after some bytes, as many as the dice say, of both directions together. A
+// broker tells its clients where it is: on the way back that becomes where the line is. Close it.
 type line struct {
 	listener net.Listener
 	to       string
@@ -29,8 +29,8 @@ type line struct {
 	broken int
 }
 
-// What connections carry, from the shortest, over which little more than a greeting goes, to the longest, over which a large answer to a fetch goes: so all
-// is read in the end.
+// What connections carry, from the shortest, over which little more than a greeting goes, to the longest, over which a large answer to a
+// fetch goes: so all is read in the end.
 const leastCarried, mostCarried = 2 << 10, 16 << 20
 
 // newLine begins to carry what comes to a port of its own.

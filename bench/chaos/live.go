@@ -29,8 +29,8 @@ type group struct {
 	processes []*process
 }
 
-// liveTrial has members of a group count each second's records of each key, kills one after another, and looks at the rows: when they come, and, in the
-// end, whether they are what one process without a break gives out.
+// liveTrial has members of a group count each second's records of each key, kills one after another, and looks at the rows: when they come,
+// and, in the end, whether they are what one process without a break gives out.
 func liveTrial(ctx context.Context, f *field, dir string, out io.Writer) error {
 	topic := f.topic("live")
 	name := "live_kafka"
@@ -153,8 +153,8 @@ func send(ctx context.Context, brokers []string, topic string, rate int) error {
 	return p.Close(context.WithoutCancel(ctx))
 }
 
-// arrivals measures how long no rows come: at all, and of the keys of each partition of the input. It does from the beginning of the load to its end, so that
-// one that falls silent and stays so, or never comes, is not left out.
+// arrivals measures how long no rows come: at all, and of the keys of each partition of the input. It does from the beginning of the load
+// to its end, so that one that falls silent and stays so, or never comes, is not left out.
 type arrivals struct {
 	mutex
 	last, all time.Duration // since began; the longest gap

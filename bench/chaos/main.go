@@ -1,7 +1,8 @@
-// Command chaos has faults happen to queries while they read topics, again and again, alone and as members of a group, and compares what their sinks hold
-// in the end with what a query without a break writes: each row, to the last digit, once. The faults are drawn by a seed: kill -9 of a query and of
-// its broker, processes that are frozen for longer than their group waits for them, slow and full disks, connections that break after some bytes, clocks
-// that jump by hours, topics that are made anew, older snapshots that a query goes on from (faultKinds tells more). The last process of a trial lives with its fault to its end, if that is one to live with.
+// Command chaos has faults happen to queries while they read topics, again and again, alone and as members of a group, and compares what
+// their sinks hold in the end with what a query without a break writes: each row, to the last digit, once. The faults are drawn by a seed:
+// kill -9 of a query and of its broker, processes that are frozen for longer than their group waits for them, slow and full disks,
+// connections that break after some bytes, clocks that jump by hours, topics that are made anew, older snapshots that a query goes on from
+// (faultKinds tells more). The last process of a trial lives with its fault to its end, if that is one to live with.
 //
 //	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker, a process of its own
 //	scripts/kafka.sh with go run ./bench/chaos -kills 100 -events 5000000      on an Apache Kafka

@@ -292,8 +292,8 @@ func (w *world) started(checkpointed string, sink stream.Sink) error {
 	return r.Stop(context.Background())
 }
 
-// TestSavepointsOfSinks goes on from older, newer and foreign snapshots, into sinks that have rows already: each row is there once, or the start is refused, and a
-// refusal leaves all as it was.
+// TestSavepointsOfSinks goes on from older, newer and foreign snapshots, into sinks that have rows already: each row is there once, or the
+// start is refused, and a refusal leaves all as it was.
 func TestSavepointsOfSinks(t *testing.T) {
 	cases := map[string]func(w *world){
 		"stopped and gone on": func(w *world) {
@@ -398,8 +398,8 @@ func TestSavepointsOfSinks(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce starts a query from a savepoint while the first one still runs, with the same sink: one of the two is refused, or ends with an error, and the
-// other one's rows are there.
+// TestTwoAtOnce starts a query from a savepoint while the first one still runs, with the same sink: one of the two is refused, or ends with
+// an error, and the other one's rows are there.
 func TestTwoAtOnce(t *testing.T) {
 	for kind, make := range outlets(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -464,7 +464,8 @@ func (w *world) has(r *stream.Running, n int64) {
 	}
 }
 
-// TestSavepointsOfGroups is TestSavepointsOfSinks for a query whose partitions are units of their own: each of them goes back, or the query ends with what to do.
+// TestSavepointsOfGroups is TestSavepointsOfSinks for a query whose partitions are units of their own: each of them goes back, or the query
+// ends with what to do.
 func TestSavepointsOfGroups(t *testing.T) {
 	brokers := testBrokers(t)
 	for kind, make := range outlets(t) {

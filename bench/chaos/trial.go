@@ -134,8 +134,8 @@ func (t *trial) one(f fault, o *outcome) (ended bool, err error) {
 	return false, p.wait()
 }
 
-// last runs the role to its end. A group may have given partitions to members that are dead: who ends with its own leaves those unread, until the group
-// has forgotten the dead. So it waits for that, and runs twice.
+// last runs the role to its end. A group may have given partitions to members that are dead: who ends with its own leaves those unread,
+// until the group has forgotten the dead. So it waits for that, and runs twice.
 func (t *trial) last() error {
 	if t.Group == "" {
 		return t.calm(t.role)

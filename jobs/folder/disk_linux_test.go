@@ -10,7 +10,8 @@ import (
 	"cancha/jobs/worker"
 )
 
-// TestNoRoom: a folder that is full, or that nobody may write to, is named, and the file; that may be mended, so the job is tried again. Only root may mount a small disk.
+// TestNoRoom: a folder that is full, or that nobody may write to, is named, and the file; that may be mended, so the job is tried again.
+// Only root may mount a small disk.
 func TestNoRoom(t *testing.T) {
 	dir := t.TempDir()
 	mount := func(flags uintptr) error { return syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k") }

@@ -184,8 +184,8 @@ func kindOf(m fs.FileMode) string {
 // refuse makes an error of a name, which trying again does not mend.
 func refuse(format string, args ...any) error { return worker.Final(fmt.Errorf(format, args...)) }
 
-// refusal says what is wrong with a name, by the error of the file system, and makes it final where it is the name's: it leads out of the folder, or there is no such
-// file. Others, such as those of a disk that is full or of too many open files, pass.
+// refusal says what is wrong with a name, by the error of the file system, and makes it final where it is the name's: it leads out of the
+// folder, or there is no such file. Others, such as those of a disk that is full or of too many open files, pass.
 func (f *Folder) refusal(name string, err error) error {
 	var system syscall.Errno
 	cause := err

@@ -17,8 +17,8 @@ import (
 // Schema is the version of the contract's fields.
 const Schema = 1
 
-// Read reads a submission. Where it is invalid, the error is an *Invalid, and the Spec has what could be read: the job's id, at least, if there is one, and
-// where its result goes to.
+// Read reads a submission. Where it is invalid, the error is an *Invalid, and the Spec has what could be read: the job's id, at least, if
+// there is one, and where its result goes to.
 func Read(m *queue.Message) (Spec, error) {
 	s := Spec{ID: m.ID, ReplyTo: m.ReplyTo, Priority: m.Priority, Correlation: m.CorrelationID}
 	if len(m.Body) > MaxSubmission {
@@ -52,8 +52,8 @@ func (b *body) decode(text []byte) error {
 	return unique("the message", text, len(b.fields))
 }
 
-// unique tells which field an object has twice; n is how many different ones it has. Readers differ in which of them counts (RFC 8259, section 4), so that a
-// job with two sizes would be done with either.
+// unique tells which field an object has twice; n is how many different ones it has. Readers differ in which of them counts (RFC 8259,
+// section 4), so that a job with two sizes would be done with either.
 func unique(what string, object []byte, n int) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err := d.Token()
@@ -196,8 +196,8 @@ func (b *body) list(to *[]string, name string) {
 	}
 }
 
-// parameters takes them from their object, or else from what stands beside the contract's fields, which then are not unknown only. What a type does not
-// know stays in both, so that it comes back.
+// parameters takes them from their object, or else from what stands beside the contract's fields, which then are not unknown only. What a
+// type does not know stays in both, so that it comes back.
 func (b *body) parameters(s *Spec) {
 	defer func() {
 		if len(b.fields) > 0 {
@@ -219,8 +219,8 @@ func (b *body) parameters(s *Spec) {
 	}
 }
 
-// beside adds to the object of the parameters those of the type that stand beside it and not in it: a producer that writes "size" there and something of its
-// own into "data" would be answered as if it had said no size.
+// beside adds to the object of the parameters those of the type that stand beside it and not in it: a producer that writes "size" there and
+// something of its own into "data" would be answered as if it had said no size.
 func (b *body) beside(name string, object json.RawMessage) json.RawMessage {
 	r, err := newReader(object)
 	if err != nil {

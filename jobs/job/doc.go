@@ -1,5 +1,5 @@
-// Package job says what a job is: what somebody asks for (Spec), in which states it can be (State), what is known of it (Job), and how both are written as
-// the JSON of the contract that foreign programs speak. It ends there: it reads no clock, keeps nothing and sends nothing.
+// Package job says what a job is: what somebody asks for (Spec), in which states it can be (State), what is known of it (Job), and how both
+// are written as the JSON of the contract that foreign programs speak. It ends there: it reads no clock, keeps nothing and sends nothing.
 //
 // # The contract
 //
@@ -43,14 +43,15 @@
 //	result, or error and reason    what it returned, or why there is nothing; why it went there
 //	predicted                      seconds by device, before it ran
 //
-// A result may come more than once: a scheduler that is killed between sending it and noting that sends it again, a submission that comes again is answered
-// again, and RabbitMQ delivers again what its reader has not acknowledged. All of one job are the same but for "redelivered": true, which those have that the
-// scheduler may have sent before, and, where it was killed in between, for completed_at. Readers take the first one of a job_id and its attempt: a job that was
-// replayed has a higher one.
+// A result may come more than once: a scheduler that is killed between sending it and noting that sends it again, a submission that comes
+// again is answered again, and RabbitMQ delivers again what its reader has not acknowledged. All of one job are the same but for
+// "redelivered": true, which those have that the scheduler may have sent before, and, where it was killed in between, for completed_at.
+// Readers take the first one of a job_id and its attempt: a job that was replayed has a higher one.
 //
 // The message of a result has the job's id as message id, and as correlation id that of the submission, or else the job's id.
 //
-// Any other field is kept and comes back in the result, as it was: numbers with all of their digits. One that is called as a field of results ("status", "error",
-// "result") comes back in an object "job_fields" there. Names are told apart by case. An object with two fields of one name is refused, and so is a number
-// that is written as a text; null is as if the field were not there. A byte order mark is ignored.
+// Any other field is kept and comes back in the result, as it was: numbers with all of their digits. One that is called as a field of
+// results ("status", "error", "result") comes back in an object "job_fields" there. Names are told apart by case. An object with two fields
+// of one name is refused, and so is a number that is written as a text; null is as if the field were not there. A byte order mark is
+// ignored.
 package job

@@ -81,7 +81,8 @@ func (j *Job) outcome(redelivered bool) ([]byte, error) {
 	return marshalWith(fields, others)
 }
 
-// ofOutcome tells whether a field of a result is ours, whether it is there or not: a producer's own "error" would be taken for that of a job that has completed.
+// ofOutcome tells whether a field of a result is ours, whether it is there or not: a producer's own "error" would be taken for that of a
+// job that has completed.
 func ofOutcome(name string) bool {
 	switch name {
 	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time", "processing_time", "queue_time", "redelivered", "result", "error",

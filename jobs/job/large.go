@@ -11,8 +11,8 @@ const MaxSubmission = MaxParameters + MaxUnknown + 1<<20
 // looked is how much of a body that is too large is looked at, for the job's id.
 const looked = 64 << 10
 
-// large refuses a body that is too large before it is read: that of 20 MB took the scheduler seconds, in which nothing else went on. The id and the way of the
-// result are found where they stand in front.
+// large refuses a body that is too large before it is read: that of 20 MB took the scheduler seconds, in which nothing else went on. The id
+// and the way of the result are found where they stand in front.
 func large(s *Spec, text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text[:looked]))
 	if t, err := d.Token(); err == nil && t == json.Delim('{') {

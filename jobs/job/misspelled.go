@@ -2,9 +2,9 @@ package job
 
 import "strings"
 
-// Misspelled returns the one of the known names that a name is most likely meant to be, where it is none of them: it differs by two letters at most, which are
-// missing, too many, others or exchanged, or by signs and case alone. What begins with a known name is a name of its own ("matrix_multiply_2"), and so is a short one.
-// "": none.
+// Misspelled returns the one of the known names that a name is most likely meant to be, where it is none of them: it differs by two letters
+// at most, which are missing, too many, others or exchanged, or by signs and case alone. What begins with a known name is a name of its own
+// ("matrix_multiply_2"), and so is a short one. "": none.
 func Misspelled(name string, known []string) (meant string) {
 	least := 3
 	for _, k := range known {
@@ -23,8 +23,8 @@ func plain(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
 }
 
-// distance is by how many steps one text becomes another, each a letter that is put in, taken out, replaced, or exchanged with its neighbour: optimal string
-// alignment, after Damerau (1964). From most on it says most.
+// distance is by how many steps one text becomes another, each a letter that is put in, taken out, replaced, or exchanged with its
+// neighbour: optimal string alignment, after Damerau (1964). From most on it says most.
 func distance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

@@ -70,8 +70,8 @@ func (o Image) Work() placement.Work {
 // longest is how many numbers a side of what is computed has at most: what is beyond has no cost that anybody could wait for.
 const longest = 1 << 40
 
-// ReadOperation reads the parameters of one of the four types. Parameters that are missing have usual values, others are ignored; the names of an older
-// producer are taken, too: matrix_size, vector_size, image_size as [width, height], filter. Of another type it returns nil.
+// ReadOperation reads the parameters of one of the four types. Parameters that are missing have usual values, others are ignored; the names
+// of an older producer are taken, too: matrix_size, vector_size, image_size as [width, height], filter. Of another type it returns nil.
 func ReadOperation(name string, parameters []byte) (Operation, error) {
 	read := readerOf(name)
 	if read == nil {
@@ -113,9 +113,10 @@ func Parameters(name string) []string {
 	return r.asked
 }
 
-// Ignored lists the names, sorted, of all that has no effect on a job of one of the four types, so that its result can say so: a misspelled size is as if
-// there were none. It is the same for parameters and for what stands beside the fields of the contract, where a producer's own notes are listed, too. A field
-// that says otherwise than the parameter of its name, and a second name of what another one has said, are among them. Of another type it returns nil.
+// Ignored lists the names, sorted, of all that has no effect on a job of one of the four types, so that its result can say so: a misspelled
+// size is as if there were none. It is the same for parameters and for what stands beside the fields of the contract, where a producer's
+// own notes are listed, too. A field that says otherwise than the parameter of its name, and a second name of what another one has said,
+// are among them. Of another type it returns nil.
 func (s *Spec) Ignored() []string {
 	read := readerOf(s.Type)
 	r, err := newReader(s.Parameters)

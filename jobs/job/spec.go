@@ -131,7 +131,8 @@ func (s *Spec) checkTexts() error {
 	return nil
 }
 
-// reserved tells whether a queue is one from which scheduler or workers take: a result sent there would be taken for a job, answered with its result, and so on.
+// reserved tells whether a queue is one from which scheduler or workers take: a result sent there would be taken for a job, answered with
+// its result, and so on.
 func reserved(name string) bool {
 	switch name {
 	case QueueJobs, QueueCPU, QueueGPU, QueueReports, QueueLost, QueueControl, queue.DeadLetters:
@@ -204,7 +205,8 @@ func (s *Spec) Other(again *Spec) string {
 	return ""
 }
 
-// computesAs tells whether two specs of one type have the same parameters: of the four types those that count, for a time of day may stand beside them.
+// computesAs tells whether two specs of one type have the same parameters: of the four types those that count, for a time of day may stand
+// beside them.
 func (s *Spec) computesAs(other *Spec) bool {
 	if compact(s.Parameters) == compact(other.Parameters) {
 		return true

@@ -27,9 +27,9 @@ func (s State) Ended() bool {
 // Known tells whether it is one of the states.
 func (s State) Known() bool { return slices.Contains(States(), s) }
 
-// Becomes tells whether a job may go from a state to another. From Assigned and Running it goes back to Queued where it was taken back, its worker was lost, or
-// it is tried again; from Queued to where it ends where its deadline passes, a job that it waits for did not complete, the last attempt's worker was lost, or
-// another job of its key has ended so.
+// Becomes tells whether a job may go from a state to another. From Assigned and Running it goes back to Queued where it was taken back, its
+// worker was lost, or it is tried again; from Queued to where it ends where its deadline passes, a job that it waits for did not complete,
+// the last attempt's worker was lost, or another job of its key has ended so.
 func (s State) Becomes(next State) bool {
 	switch s {
 	case Queued:

@@ -46,8 +46,8 @@ type Beat struct {
 	// Running are the attempts that it has begun, and Claims those that it wants to begin.
 	Running []Run   `json:"running,omitempty"`
 	Claims  []Claim `json:"claims,omitempty"`
-	// Stuck are attempts that nobody wants any more and that go on all the same, a grace after they were told to stop: each takes a slot for as long as it does.
-	// Of Worker, Stuck is their number.
+	// Stuck are attempts that nobody wants any more and that go on all the same, a grace after they were told to stop: each takes a slot
+	// for as long as it does. Of Worker, Stuck is their number.
 	Stuck []Run `json:"stuck,omitempty"`
 	// Gone tells that this is the last one.
 	Gone bool `json:"gone,omitempty"`
@@ -62,8 +62,8 @@ type Run struct {
 	Doing    string  `json:"doing,omitempty"`
 }
 
-// Claim asks whether an attempt may begin. Token is the same where it is asked again, for no answer has come, and another one for each message that was handed
-// out; Count is how often that was. A worker claims nothing that it runs already, or has run since it was started.
+// Claim asks whether an attempt may begin. Token is the same where it is asked again, for no answer has come, and another one for each
+// message that was handed out; Count is how often that was. A worker claims nothing that it runs already, or has run since it was started.
 type Claim struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`

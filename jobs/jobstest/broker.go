@@ -14,8 +14,8 @@ import (
 
 // Bench is a broker made for one test, or one that others use, too: the suite's names are used once.
 type Bench interface {
-	// Connect returns a connection that works; the test's clean-up closes it. Those of one bench are to the same broker, and one object may be given more
-	// than once, where there is but one.
+	// Connect returns a connection that works; the test's clean-up closes it. Those of one bench are to the same broker, and one object may
+	// be given more than once, where there is but one.
 	Connect(t testing.TB) queue.Broker
 }
 
@@ -28,8 +28,8 @@ type Breaker interface {
 // Restarter is what a bench can do beside: Restart ends the broker as a kill does, and starts it again with what is durable.
 type Restarter interface{ Restart(t testing.TB) }
 
-// Fetcher is what a bench says of a broker that hands messages to consumers before they ask, and does not remember for sure which: one that was on its way to a consumer
-// that ended counts as handed out, and after the broker's death so does each.
+// Fetcher is what a bench says of a broker that hands messages to consumers before they ask, and does not remember for sure which: one that
+// was on its way to a consumer that ended counts as handed out, and after the broker's death so does each.
 type Fetcher interface{ FetchesAhead() }
 
 // patience is how long the suite waits for what must come; much longer than it takes on a busy machine.
@@ -38,8 +38,8 @@ const patience = 30 * time.Second
 // moment is how long it waits for what must not come.
 const moment = 150 * time.Millisecond
 
-// TestBroker runs the suite, most of it in parallel. Open makes a bench, or gives one that all tests share; the test's clean-up takes it away. Lacks names
-// tests that a broker cannot pass, with the reason.
+// TestBroker runs the suite, most of it in parallel. Open makes a bench, or gives one that all tests share; the test's clean-up takes it
+// away. Lacks names tests that a broker cannot pass, with the reason.
 func TestBroker(t *testing.T, open func(t *testing.T) Bench, lacks map[string]string) {
 	for _, test := range []struct {
 		name  string
@@ -82,8 +82,8 @@ func TestBroker(t *testing.T, open func(t *testing.T) Bench, lacks map[string]st
 	}
 }
 
-// TestRestart is the part of the suite that kills the broker, for one that others do not use meanwhile: a bench that is a Restarter. In TestBroker it is skipped
-// for other benches.
+// TestRestart is the part of the suite that kills the broker, for one that others do not use meanwhile: a bench that is a Restarter. In
+// TestBroker it is skipped for other benches.
 func TestRestart(t *testing.T, open func(t *testing.T) Bench) {
 	bench := open(t)
 	testRestart(&env{T: t, bench: bench, broker: bench.Connect(t)})

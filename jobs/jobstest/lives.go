@@ -346,7 +346,8 @@ func testBroken(e *env) {
 	}
 }
 
-// testRestart: what was confirmed, and not settled, is there after the broker's death: with its order, its counts, what is kept away, and dead letters.
+// testRestart: what was confirmed, and not settled, is there after the broker's death: with its order, its counts, what is kept away, and
+// dead letters.
 func testRestart(e *env) {
 	restarter, can := e.bench.(Restarter)
 	if !can {

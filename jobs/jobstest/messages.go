@@ -155,8 +155,9 @@ func testRetry(e *env) {
 	e.takes(c, "behind")
 }
 
-// testLimit: a message that has come as often as its queue allows becomes a dead letter, and nobody gets it, whether it came back by Retry or by the end of
-// its consumer. Each time another one takes it, except where that would count what is fetched: there who retries it has it again.
+// testLimit: a message that has come as often as its queue allows becomes a dead letter, and nobody gets it, whether it came back by Retry
+// or by the end of its consumer. Each time another one takes it, except where that would count what is fetched: there who retries it has it
+// again.
 func testLimit(e *env) {
 	const limit = 3
 	name := e.declare(queue.Spec{Name: "limit", MaxDeliveries: limit})

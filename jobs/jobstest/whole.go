@@ -22,8 +22,8 @@ import (
 	"cancha/jobs/worker"
 )
 
-// TestJobs holds the whole to what it promises, on a broker of one kind or another: a scheduler, workers, and programs that know no more than the contract.
-// Open makes a broker of which each test has its own, for the contract's queues have fixed names.
+// TestJobs holds the whole to what it promises, on a broker of one kind or another: a scheduler, workers, and programs that know no more
+// than the contract. Open makes a broker of which each test has its own, for the contract's queues have fixed names.
 func TestJobs(t *testing.T, open func(t *testing.T) Bench) {
 	for name, test := range map[string]func(*whole){
 		"a foreign program": testForeign,
@@ -227,8 +227,8 @@ func testBadJobs(w *whole) {
 	})
 }
 
-// testBadResults: a result that is none is a failure that says why, also one that is larger than the worker's memory could be; and the worker goes on. So does a job that
-// no worker knows, when it has waited.
+// testBadResults: a result that is none is a failure that says why, also one that is larger than the worker's memory could be; and the
+// worker goes on. So does a job that no worker knows, when it has waited.
 func testBadResults(w *whole) {
 	big := strings.Repeat("x", 2*job.MaxParameters)
 	w.work("w", map[string]worker.Func{"echo": echo, "big": func(context.Context, *worker.Task) (any, error) { return big, nil },

@@ -43,8 +43,8 @@ func parse(address, token string) (network, at string, err error) {
 // maxSocket is the longest path of a socket that macOS takes, in bytes; Linux takes four more.
 const maxSocket = 103
 
-// reach has something done with a path to a socket that the system takes: where the path is too long, one that goes by a link in a folder of its own, which is
-// needed no more when it is done.
+// reach has something done with a path to a socket that the system takes: where the path is too long, one that goes by a link in a folder
+// of its own, which is needed no more when it is done.
 func reach(path string, do func(path string) error) error {
 	if len(path) <= maxSocket {
 		return do(path)
@@ -88,7 +88,8 @@ func dialAt(ctx context.Context, network, at string) (conn net.Conn, err error) 
 	return conn, nil
 }
 
-// checkPeer tells where the other side of a socket is neither this user nor root. Where the system does not say, the rights of the socket's file have to do.
+// checkPeer tells where the other side of a socket is neither this user nor root. Where the system does not say, the rights of the socket's
+// file have to do.
 func checkPeer(conn net.Conn, uid int) error {
 	peer, known, err := peerOf(conn)
 	if err != nil || !known || peer == uid || peer == 0 {

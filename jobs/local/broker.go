@@ -18,8 +18,9 @@ var ErrHeld = disk.ErrHeld
 
 // Options are settings of Open. The zero value is good.
 type Options struct {
-	// MaxBytes is how large the file becomes, about, before queue.ErrFull: the last sixteenth may be missing, settling may need 8 MB more, and what is
-	// there already stays. 0: as the disk allows. Room of messages that are done is used again, and never given back to the disk.
+	// MaxBytes is how large the file becomes, about, before queue.ErrFull: the last sixteenth may be missing, settling may need 8 MB more,
+	// and what is there already stays. 0: as the disk allows. Room of messages that are done is used again, and never given back to the
+	// disk.
 	MaxBytes int
 	// Logger is told what nobody is there to be told: a queue that has expired, a disk that fails while nobody waits for it. nil: silence.
 	Logger *slog.Logger
@@ -44,7 +45,8 @@ type Broker struct {
 	err    error         // of Close
 }
 
-// Open opens the queues in a folder, which is made where it is not there, with its user's rights alone. The error is ErrHeld where another process has it open.
+// Open opens the queues in a folder, which is made where it is not there, with its user's rights alone. The error is ErrHeld where another
+// process has it open.
 func Open(folder string, o Options) (*Broker, error) {
 	b, err := open(folder, o)
 	if errors.Is(err, ErrHeld) {

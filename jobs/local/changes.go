@@ -15,8 +15,8 @@ func inside(tx *disk.Tx, name string) (messages, marks *disk.Bucket) {
 	return tx.Bucket(bucketMessages).Bucket([]byte(name)), tx.Bucket(bucketMarks).Bucket([]byte(name))
 }
 
-// inside is the same, of a line; nil, too, when its queue has expired: another one of that name, with messages at the same places, may be there by now. The
-// writer alone, which asks, sets gone.
+// inside is the same, of a line; nil, too, when its queue has expired: another one of that name, with messages at the same places, may be
+// there by now. The writer alone, which asks, sets gone.
 func (l *line) inside(tx *disk.Tx) (messages, marks *disk.Bucket) {
 	if l.gone {
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 
 // change is one thing that the file is to know, and the index when it does.
 type change interface {
-	// write puts it into a transaction. queue.ErrUnknownQueue refuses this change, of which nothing is written; another error fails all of the transaction.
+	// write puts it into a transaction. queue.ErrUnknownQueue refuses this change, of which nothing is written; another error fails all of
+	// the transaction.
 	write(tx *disk.Tx) error
 	// apply takes it into the index when it is on the disk, in the order of the file; the broker's mu is held.
 	apply()
@@ -36,8 +37,8 @@ const (
 // linger is how long notes wait for a change that somebody waits for, to go along: of a message that is settled within that time none is written.
 const linger = 5 * time.Millisecond
 
-// committer writes the changes that have come while the one transaction was written in the next one: so many share an fsync when many are in flight, and
-// one alone waits for nothing.
+// committer writes the changes that have come while the one transaction was written in the next one: so many share an fsync when many are
+// in flight, and one alone waits for nothing.
 type committer struct {
 	file  *file
 	index *sync.Mutex // the broker's mu

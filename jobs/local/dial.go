@@ -13,8 +13,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// Remote is a broker that another process of this machine serves. It implements queue.Broker; Dial makes one. When the connection breaks, it is made anew
-// for as long as the Remote is open.
+// Remote is a broker that another process of this machine serves. It implements queue.Broker; Dial makes one. When the connection breaks,
+// it is made anew for as long as the Remote is open.
 type Remote struct {
 	network, at, token string
 	ctx                context.Context // ends with Close
@@ -352,7 +352,8 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 	return nil, context.Cause(ctx)
 }
 
-// send writes a packet. A server that takes nothing, nor what others are writing, for longer than the context and patience allow is left: half a frame may be out.
+// send writes a packet. A server that takes nothing, nor what others are writing, for longer than the context and patience allow is left:
+// half a frame may be out.
 func (l *link) send(ctx context.Context, p *packet) error {
 	sent := make(chan struct{})
 	defer close(sent)
@@ -376,7 +377,8 @@ func (l *link) latest(ctx context.Context, answer <-chan *packet) (*packet, erro
 	}
 }
 
-// result is what an answer says, or the context's error where the call was given up for it. A server that gives up what nobody has asked it to is ending.
+// result is what an answer says, or the context's error where the call was given up for it. A server that gives up what nobody has asked it
+// to is ending.
 func (l *link) result(ctx context.Context, a *packet) (*packet, error) {
 	if a.Fault == nil {
 		return a, nil

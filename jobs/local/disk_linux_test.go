@@ -47,7 +47,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullFromTheFirst: a folder on a disk without room can be opened once there is some, and one that has messages at once: else nobody could make room.
+// TestFullFromTheFirst: a folder on a disk without room can be opened once there is some, and one that has messages at once: else nobody
+// could make room.
 func TestFullFromTheFirst(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

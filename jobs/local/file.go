@@ -28,8 +28,8 @@ func openFile(folder string, limit int) (*file, error) {
 	return &file{f}, err
 }
 
-// write writes changes in one transaction; extra is how far it may exceed the limit. refused has the errors of those that were not to be made, which changed
-// nothing. After another error, none of the changes is in the file.
+// write writes changes in one transaction; extra is how far it may exceed the limit. refused has the errors of those that were not to be
+// made, which changed nothing. After another error, none of the changes is in the file.
 func (f *file) write(changes []request, extra int) (refused []error, err error) {
 	refused = make([]error, len(changes))
 	err = f.disk.Write(extra, func(tx *disk.Tx) error { return put(tx, changes, refused) })

@@ -91,8 +91,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestDamagedFile: a file that lacks its end, or has pages of zeros or of something else, as a disk that lied or another program leaves them: its opening and
-// use end with an error or without, and the process lives.
+// TestDamagedFile: a file that lacks its end, or has pages of zeros or of something else, as a disk that lied or another program leaves
+// them: its opening and use end with an error or without, and the process lives.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	whole, page := written(t), os.Getpagesize()

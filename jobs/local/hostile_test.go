@@ -256,7 +256,8 @@ func TestStuckServer(t *testing.T) {
 	<-done
 }
 
-// TestStoppedServer: nor does one that takes nothing any more, as a process that is stopped, though others have more on their way than the system holds.
+// TestStoppedServer: nor does one that takes nothing any more, as a process that is stopped, though others have more on their way than the
+// system holds.
 func TestStoppedServer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -75,8 +75,8 @@ func (j *journal) add(line string) {
 	}
 }
 
-// TestKilled kills a process that publishes, takes, retries and acknowledges, at random moments, and lets the next one go on. Nothing that was confirmed is lost,
-// and nothing comes again that was settled.
+// TestKilled kills a process that publishes, takes, retries and acknowledges, at random moments, and lets the next one go on. Nothing that
+// was confirmed is lost, and nothing comes again that was settled.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv(childFolder); folder != "" {
@@ -267,7 +267,8 @@ func take(t *testing.T, address string) {
 	select {}
 }
 
-// TestKilledServer: who uses a broker of another process goes on when that is killed and started again. Each message gets through; twice only around a kill.
+// TestKilledServer: who uses a broker of another process goes on when that is killed and started again. Each message gets through; twice
+// only around a kill.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv(childFolder); folder != "" {

@@ -95,7 +95,8 @@ func TestJobs(t *testing.T) {
 	jobstest.TestJobs(t, func(t *testing.T) jobstest.Bench { return &inProcess{"", opened(t, t.TempDir(), local.Options{})} })
 }
 
-// BenchmarkJobs tells also how many jobs end in the time of one commit, which is the disk's: jobs a second of two machines cannot be compared otherwise.
+// BenchmarkJobs tells also how many jobs end in the time of one commit, which is the disk's: jobs a second of two machines cannot be
+// compared otherwise.
 func BenchmarkJobs(b *testing.B) {
 	for _, inFlight := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) {

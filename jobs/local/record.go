@@ -11,8 +11,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// A message lies in the file as a record: its form (1 byte), its priority (1 byte), a checksum of all else (CRC-32C, 4 bytes), the length of its head (uvarint),
-// the head in JSON, the body. The priority stands apart, so that the index is made without reading heads.
+// A message lies in the file as a record: its form (1 byte), its priority (1 byte), a checksum of all else (CRC-32C, 4 bytes), the length
+// of its head (uvarint), the head in JSON, the body. The priority stands apart, so that the index is made without reading heads.
 const recordForm = 1
 
 // checked is where that begins in a record which the checksum is of, besides the two bytes before it.
@@ -91,8 +91,8 @@ func (m mark) encode(after time.Duration) []byte {
 	return binary.AppendVarint(b, after.Milliseconds()+1)
 }
 
-// decodeMark reads a mark. Where the clock has gone back meanwhile, the message is kept away as long as at first and no longer. From now on, which the monotonic
-// clock measures, it may go as it likes.
+// decodeMark reads a mark. Where the clock has gone back meanwhile, the message is kept away as long as at first and no longer. From now
+// on, which the monotonic clock measures, it may go as it likes.
 func decodeMark(b []byte, now time.Time) (m mark, err error) {
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > 1<<31-1 {

@@ -53,7 +53,8 @@ func TestSocketRights(t *testing.T) {
 // asUser, in the environment, has TestOtherUsers be a process of another user, who does what it says.
 const asUser = "CANCHA_TEST_JOBS_USER"
 
-// TestOtherUsers: somebody else does not get through to a server, nor has his own taken for ours, where a socket's rights would allow it. Only root may be others.
+// TestOtherUsers: somebody else does not get through to a server, nor has his own taken for ours, where a socket's rights would allow it.
+// Only root may be others.
 func TestOtherUsers(t *testing.T) {
 	if as := os.Getenv(asUser); as != "" {
 		beAnother(t, as)

@@ -34,8 +34,9 @@ type Server struct {
 	closed   bool
 }
 
-// Serve listens at an address: unix:PATH, where only programs of this user reach it, or HOST:PORT of loopback (port 0: a free one), where a token is needed, of at least
-// 16 characters; a socket may have one, too. Whoever gets through may do with the queues what this process may.
+// Serve listens at an address: unix:PATH, where only programs of this user reach it, or HOST:PORT of loopback (port 0: a free one), where a
+// token is needed, of at least 16 characters; a socket may have one, too. Whoever gets through may do with the queues what this process
+// may.
 func Serve(b queue.Broker, address, token string) (*Server, error) {
 	network, at, err := parse(address, token)
 	if err == nil && token != "" {

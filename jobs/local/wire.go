@@ -20,8 +20,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// Between Serve and Dial go frames: the length of the rest and of the packet (4 bytes each, big-endian), the packet in JSON, and the bodies of its messages. A
-// call has an id, which its answer repeats; answers come in any order. The dialler calls, and the server answers.
+// Between Serve and Dial go frames: the length of the rest and of the packet (4 bytes each, big-endian), the packet in JSON, and the bodies
+// of its messages. A call has an id, which its answer repeats; answers come in any order. The dialler calls, and the server answers.
 type packet struct {
 	ID       uint64         `json:"id,omitempty"`
 	Op       string         `json:"op,omitempty"`
@@ -217,8 +217,8 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.is }
 
-// greeting is what both sides say first: the server a nonce, the dialler another one and its proof, the server its own proof. So neither learns the token from the
-// other, and a port that somebody else has taken is found out.
+// greeting is what both sides say first: the server a nonce, the dialler another one and its proof, the server its own proof. So neither
+// learns the token from the other, and a port that somebody else has taken is found out.
 type greeting struct {
 	Cancha string `json:"cancha,omitempty"` // protocol
 	Nonce  string `json:"nonce,omitempty"`
@@ -231,7 +231,8 @@ const protocol = "jobs 1"
 // ErrToken tells that the other side has another token.
 var ErrToken = errors.New("the token is not the same on both sides")
 
-// proof shows that a side knows the token. It is worth nothing at another address: who has taken a port that the server does not have could pass it on.
+// proof shows that a side knows the token. It is worth nothing at another address: who has taken a port that the server does not have could
+// pass it on.
 func proof(token, side string, address net.Addr, serverNonce, diallerNonce string) string {
 	h := hmac.New(sha256.New, []byte(token))
 	at := ""

@@ -44,7 +44,8 @@ func countNetwork(epochs, batch, in, hidden, out float64) counted {
 	return counted{epochs * batch * weights * (2 + 4), batch*in + weights + hidden + out}
 }
 
-// The first prediction of each submission follows from what there is to do, the making of its data among it, on a device of which nothing was measured.
+// The first prediction of each submission follows from what there is to do, the making of its data among it, on a device of which nothing
+// was measured.
 func TestBodies(t *testing.T) {
 	rates := placement.Typical(placement.CPU)
 	for _, c := range []struct {
@@ -74,7 +75,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A job does as much as its iterations and its batch say, whether they stand beside the type or among the parameters, and its prediction grows with them.
+// A job does as much as its iterations and its batch say, whether they stand beside the type or among the parameters, and its prediction
+// grows with them.
 func TestIterations(t *testing.T) {
 	for _, c := range []struct {
 		name, fields string

@@ -23,7 +23,8 @@ import (
 // ForestFit is the type of a job that grows a forest on a file and saves it in another.
 const ForestFit = "forest_fit"
 
-// Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it: see package folder for what is read and what is replaced.
+// Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it: see package folder for what is read and
+// what is replaced.
 type Forest struct {
 	Data string `json:"data"` // comma-separated values, whose first row names the columns
 	Out  string `json:"out"`  // the model; "": models/JOB.forest

@@ -34,8 +34,8 @@ type Result struct {
 	First []float32 `json:"first"`
 	// Seconds that the computation took, with the copies to the device and back, and without the making of the data.
 	Seconds float64 `json:"seconds"`
-	// Iterations is how often it was computed: products, sums, passes over each picture, epochs of a network. Batch is how many pictures or rows each has; 0:
-	// the type has none.
+	// Iterations is how often it was computed: products, sums, passes over each picture, epochs of a network. Batch is how many pictures or
+	// rows each has; 0: the type has none.
 	Iterations int64 `json:"iterations"`
 	Batch      int64 `json:"batch_size,omitempty"`
 	// FLOPS are floating-point operations a second, and Bandwidth bytes a second that were read and written in the device's memory.
@@ -244,8 +244,8 @@ func filter(operation string) (weights []float32, channels, size int) {
 	return []float32{ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth}, 1, 3
 }
 
-// picture passes a filter over each picture of a batch once or several times, to and fro between two arrays; one that has become gray is made gray of the
-// first again.
+// picture passes a filter over each picture of a batch once or several times, to and fro between two arrays; one that has become gray is
+// made gray of the first again.
 func picture(o job.Image, t *worker.Task) plan {
 	weights, channels, size := filter(o.Operation)
 	c := gpu.Conv{Images: int(o.Batch), Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size, FilterWidth: size, Padding: size / 2}
@@ -270,8 +270,8 @@ func picture(o job.Image, t *worker.Task) plan {
 		}}
 }
 
-// together is how many bytes of pictures a CPU passes over at a time, as they are and as they become: what its caches hold. Passes over a batch that is larger took
-// twice as long for each picture.
+// together is how many bytes of pictures a CPU passes over at a time, as they are and as they become: what its caches hold. Passes over a
+// batch that is larger took twice as long for each picture.
 const together = 4 << 20
 
 // pictures does the passes over a batch: on a GPU over all of it at once, on a CPU over some pictures after the others.

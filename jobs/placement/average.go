@@ -9,12 +9,13 @@ import "math"
 //	mean     ← mean + α d
 //	variance ← (1 − α) (variance + α d²)
 //
-// This is Finch, Incremental calculation of weighted mean and variance, 2009, equation 143. While n ≤ 8 the two are the plain mean and variance of all
-// numbers; later each number weighs 7/8 of the next. 1/8 is the gain by which TCP has followed round-trip times since Jacobson and Karels, 1988.
+// This is Finch, Incremental calculation of weighted mean and variance, 2009, equation 143. While n ≤ 8 the two are the plain mean and
+// variance of all numbers; later each number weighs 7/8 of the next. 1/8 is the gain by which TCP has followed round-trip times since
+// Jacobson and Karels, 1988.
 //
-// From the eighth on, a number further than four standard deviations from the mean counts as one that is four away: one run that was held up by
-// something else does not spoil what is known. If the next ones are as far, the variance has grown, and the mean follows: after a hundredfold change it is within
-// a factor of two after 18 numbers, where it would have been after 14 without this rule.
+// From the eighth on, a number further than four standard deviations from the mean counts as one that is four away: one run that was held
+// up by something else does not spoil what is known. If the next ones are as far, the variance has grown, and the mean follows: after a
+// hundredfold change it is within a factor of two after 18 numbers, where it would have been after 14 without this rule.
 type Average struct {
 	Count    int64   `json:"count"`
 	Mean     float64 `json:"mean"`

@@ -15,8 +15,8 @@ type Rates struct {
 	Make       float64 `json:"make"`       // numbers a second that one core of the machine makes: it draws, writes and copies each
 }
 
-// Typical are the rates of a device of which nothing else is known: of a CPU those of two cores with 256-bit vectors, of a GPU those of a small one in a
-// server (NVIDIA's T4, at half of what its data sheet says). They need not be right: measured runs correct them.
+// Typical are the rates of a device of which nothing else is known: of a CPU those of two cores with 256-bit vectors, of a GPU those of a
+// small one in a server (NVIDIA's T4, at half of what its data sheet says). They need not be right: measured runs correct them.
 func Typical(d Device) Rates {
 	if d == GPU {
 		return Rates{Operations: 4e12, Bandwidth: 1.6e11, Transfer: 6e9, Launch: 2e-5, Overhead: 2e-3, Make: 2e8}
@@ -54,8 +54,9 @@ func (r Rates) Validate() error {
 //
 //	overhead + made / make + launches·launch + max(operations / rate, bytes / bandwidth) + moved / transfer
 //
-// The maximum is the roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance model, 2009): arithmetic and memory
-// work at the same time, and the slower one decides. Only a GPU has bytes to move. The data is made by the machine's CPU on either device, before the work.
+// The maximum is the roofline model (Williams, Waterman and Patterson, Roofline: an insightful visual performance model, 2009): arithmetic
+// and memory work at the same time, and the slower one decides. Only a GPU has bytes to move. The data is made by the machine's CPU on
+// either device, before the work.
 func (r Rates) seconds(d Device, w Work) float64 {
 	r = r.or(Typical(d))
 	s := r.Overhead + w.Made/r.Make + w.Launches*r.Launch + max(w.Operations/r.Operations, w.Bytes/r.Bandwidth)

@@ -13,12 +13,13 @@ type Demand struct {
 	Unserved int
 }
 
-// Demand tells how much work waits for each device: on what autoscaling is best based, for a queue of a hundred jobs may be a second of work or a day. All
-// jobs that have not begun count, however many, each where it ends first if they are taken by priority.
+// Demand tells how much work waits for each device: on what autoscaling is best based, for a queue of a hundred jobs may be a second of
+// work or a day. All jobs that have not begun count, however many, each where it ends first if they are taken by priority.
 //
-// Absent are workers that could be started, one for each device, with the rates, the memory and the Ready of one that is. Where no worker of their device
-// takes work they stand in for it, so that demand for a device of which there is none is seen: what only it can run, and what it would have done sooner
-// than those that are there, its start included. Jobs that nobody can run count for the device that they order, or for both, with no seconds.
+// Absent are workers that could be started, one for each device, with the rates, the memory and the Ready of one that is. Where no worker
+// of their device takes work they stand in for it, so that demand for a device of which there is none is seen: what only it can run, and
+// what it would have done sooner than those that are there, its start included. Jobs that nobody can run count for the device that they
+// order, or for both, with no seconds.
 func (p *Planner) Demand(jobs []Job, workers, absent []Worker) map[Device]Demand {
 	there := slices.Clone(workers)
 	for _, a := range absent {

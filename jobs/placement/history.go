@@ -8,18 +8,20 @@ import (
 	"slices"
 )
 
-// History is what was measured: how long runs took beside what their cost says. The zero History is empty and ready. It is of one goroutine at a time.
+// History is what was measured: how long runs took beside what their cost says. The zero History is empty and ready. It is of one goroutine
+// at a time.
 //
-// It averages x = ln(seconds / cost) by [Key], so what it knows holds for all sizes of a bucket, and not for its middle. Of work without a cost, a cost of
-// one second is taken. Errors of times are factors, which is why it averages logarithms: StarPU averages seconds, for each exact size.
+// It averages x = ln(seconds / cost) by [Key], so what it knows holds for all sizes of a bucket, and not for its middle. Of work without a
+// cost, a cost of one second is taken. Errors of times are factors, which is why it averages logarithms: StarPU averages seconds, for each
+// exact size.
 //
 // A key with few runs borrows from the type's other sizes on the same device, and these from the cost:
 //
 //	prior = Σ wᵢ meanᵢ / (Σ wᵢ + ½)        of the type's other buckets, wᵢ = min(nᵢ, 8) · 0.7^|bucketᵢ − bucket|; the cost is half a run at 0
 //	μ     = (n mean + w prior) / (n + w)    of the bucket itself; w, what the prior rests on, is at most one run
 //
-// and the variances likewise, with that of the means about the prior. This is partial pooling (Gelman and others, Bayesian Data Analysis, chapter 5), with
-// weights that are chosen and not estimated.
+// and the variances likewise, with that of the means about the prior. This is partial pooling (Gelman and others, Bayesian Data Analysis,
+// chapter 5), with weights that are chosen and not estimated.
 type History struct {
 	types  map[string]map[place]buckets
 	size   int                // entries
@@ -81,14 +83,15 @@ type Measurement struct {
 // mostKeys bounds a history: types are texts from outside. Beyond, the key goes that was measured the longest ago.
 const mostKeys = 10_000
 
-// Add takes in that a run has taken so many seconds on a worker, which is as it was when the job was placed, and returns what is known of its key now. An
-// error tells of seconds that no run takes, and of work that is none; nothing is added then. Runs that failed or were cancelled are not to be added.
+// Add takes in that a run has taken so many seconds on a worker, which is as it was when the job was placed, and returns what is known of
+// its key now. An error tells of seconds that no run takes, and of work that is none; nothing is added then. Runs that failed or were
+// cancelled are not to be added.
 func (h *History) Add(w Work, on Worker, seconds float64) (Measurement, error) {
 	return h.add(w, on, seconds, false)
 }
 
-// AddCold is Add for the first run of a type since its worker has started: it may have loaded libraries and compiled code, and have taken a hundred times as
-// long as the next one. It counts only as long as nothing else is known of the key.
+// AddCold is Add for the first run of a type since its worker has started: it may have loaded libraries and compiled code, and have taken a
+// hundred times as long as the next one. It counts only as long as nothing else is known of the key.
 func (h *History) AddCold(w Work, on Worker, seconds float64) (Measurement, error) {
 	return h.add(w, on, seconds, true)
 }
@@ -276,7 +279,8 @@ func (h *History) elsewhere(kind string) buckets {
 //
 //	cost · exp(μ + pace + σ²/2)
 //
-// where μ and σ are the pooled ones of [History], and pace is by how much the worker is slower than others that are called the same. The worker's queue does not count.
+// where μ and σ are the pooled ones of [History], and pace is by how much the worker is slower than others that are called the same. The
+// worker's queue does not count.
 func (h *History) Predict(w Work, on Worker) Prediction {
 	cost, hasCost := on.cost(w)
 	k := h.ask(question{Key{w.Type, w.bucket(), on.Device, on.Model}, hasCost})

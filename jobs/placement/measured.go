@@ -41,8 +41,8 @@ func (h *History) MarshalJSON() ([]byte, error) {
 	return json.Marshal(document{schema, h.Measurements()})
 }
 
-// UnmarshalJSON replaces the history by one that MarshalJSON has written. After an error it is as it was. Fields that it does not know are ignored; another
-// schema, a key that is there twice, and more than 10,000 keys are errors, as is any number that no runs have left.
+// UnmarshalJSON replaces the history by one that MarshalJSON has written. After an error it is as it was. Fields that it does not know are
+// ignored; another schema, a key that is there twice, and more than 10,000 keys are errors, as is any number that no runs have left.
 func (h *History) UnmarshalJSON(b []byte) error {
 	var d document
 	if err := json.Unmarshal(b, &d); err != nil {

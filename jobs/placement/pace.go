@@ -2,9 +2,9 @@ package placement
 
 import "math"
 
-// paces are how workers of one place differ: one device, called the same everywhere, is another one in a container that has half of its cores. Each average is of
-// what runs took beside what was known of their key, ln(seconds / predicted), by worker and of all together, since what the history knows of a key is the
-// mean over all of them.
+// paces are how workers of one place differ: one device, called the same everywhere, is another one in a container that has half of its
+// cores. Each average is of what runs took beside what was known of their key, ln(seconds / predicted), by worker and of all together,
+// since what the history knows of a key is the mean over all of them.
 type paces struct {
 	all    Average
 	worker map[string]*Average

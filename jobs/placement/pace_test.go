@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPace: two workers whose devices are called the same, of which one takes five times as long, are told apart after some runs; a worker alone is as the history
-// has it, whatever its runs take.
+// TestPace: two workers whose devices are called the same, of which one takes five times as long, are told apart after some runs; a worker
+// alone is as the history has it, whatever its runs take.
 func TestPace(t *testing.T) {
 	h, work := &History{}, MatrixMultiply(1000, 1000, 1000)
 	fast, slow := Worker{ID: "fast", Device: CPU, Model: "m"}, Worker{ID: "slow", Device: CPU, Model: "m"}
@@ -68,8 +68,8 @@ func TestPacers(t *testing.T) {
 	}
 }
 
-// TestLate: a job does not wait behind a run that is overdue for as long as that takes: it goes to a worker who would have done it meanwhile. And what is late
-// on a worker has jobs of its type predicted late there.
+// TestLate: a job does not wait behind a run that is overdue for as long as that takes: it goes to a worker who would have done it
+// meanwhile. And what is late on a worker has jobs of its type predicted late there.
 func TestLate(t *testing.T) {
 	p, err := NewPlanner(&History{}, Settings{Explore: -1})
 	if err != nil {

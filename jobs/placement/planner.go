@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// Planner decides where jobs go. It keeps nothing of a plan: whoever asks again, with the workers and the jobs as they are then, is answered anew. It is of
-// one goroutine at a time.
+// Planner decides where jobs go. It keeps nothing of a plan: whoever asks again, with the workers and the jobs as they are then, is
+// answered anew. It is of one goroutine at a time.
 //
-// To ask at each event is right while few jobs wait. Of many it is enough to ask ten times a second: for so long workers have work ([Settings.AheadSeconds]).
+// To ask at each event is right while few jobs wait. Of many it is enough to ask ten times a second: for so long workers have work
+// ([Settings.AheadSeconds]).
 type Planner struct {
 	history  *History
 	settings Settings
@@ -37,8 +38,8 @@ type Decision struct {
 	Job    string
 	Worker string // to whom it is to be given; "": it waits, and no worker that is there can run it
 	Device Device // of that worker
-	// Now tells that it is to be given at once, or was given before and stays; otherwise it stays with the scheduler, and this is where it would go as
-	// things are.
+	// Now tells that it is to be given at once, or was given before and stays; otherwise it stays with the scheduler, and this is where it
+	// would go as things are.
 	Now bool
 	// From is the worker from whom it is to be taken back first; "": from none.
 	From string
@@ -66,9 +67,9 @@ func (p *Planner) Choose(j Job, workers []Worker) Decision {
 	return p.Plan([]Job{j}, workers).Decisions[0]
 }
 
-// Plan decides about jobs that have not begun. Those that workers have been given, with Job.Worker, are among them, in the order in which they were given.
-// Of the others it takes those of the highest priority; who has many of them need not hand over more than the horizon has. Workers that are not valid
-// ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
+// Plan decides about jobs that have not begun. Those that workers have been given, with Job.Worker, are among them, in the order in which
+// they were given. Of the others it takes those of the highest priority; who has many of them need not hand over more than the horizon has.
+// Workers that are not valid ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
 func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
 	w := p.workings(jobs, workers)
 	if p.settings.Strategy != nil {
@@ -193,8 +194,9 @@ func (w *workings) machines() {
 	w.free = slices.Clone(s.load)
 }
 
-// stay places jobs on the workers to whom they were given, but for those that another worker would have done sooner, behind what it was given itself: by more
-// than the hysteresis, and than the time for which workers have work anyway. It asks the last ones first, who gain most.
+// stay places jobs on the workers to whom they were given, but for those that another worker would have done sooner, behind what it was
+// given itself: by more than the hysteresis, and than the time for which workers have work anyway. It asks the last ones first, who gain
+// most.
 func (w *workings) stay() {
 	s := w.search
 	var all []int
@@ -292,8 +294,8 @@ func (w *workings) plan() *Plan {
 	return p
 }
 
-// order is in which jobs begin: what stays where it was given is in front of all else there, and of jobs of the same priority, ages counted in whole levels,
-// the short ones. So many wait for less, and long ones do not wait for ever.
+// order is in which jobs begin: what stays where it was given is in front of all else there, and of jobs of the same priority, ages counted
+// in whole levels, the short ones. So many wait for less, and long ones do not wait for ever.
 func (w *workings) order() []int {
 	var rest []int
 	for j := range w.all {
@@ -352,8 +354,9 @@ func (l *line) room(k Worker, m int) bool {
 	return l.ahead[k.ID] < places || l.load[m] < l.settings.AheadSeconds
 }
 
-// trial is another machine on which a job is tried, or nowhere: nothing much is known of its kind there, it can go there now, and little is lost by it, 1 s,
-// or as much again as the job takes, but never more than half a minute. Chance decides which jobs are tried, and a job's chance is its id's.
+// trial is another machine on which a job is tried, or nowhere: nothing much is known of its kind there, it can go there now, and little is
+// lost by it, 1 s, or as much again as the job takes, but never more than half a minute. Chance decides which jobs are tried, and a job's
+// chance is its id's.
 func (l *line) trial(j, m int) int {
 	s, job := l.search, l.all[j]
 	if job.Worker != "" || !lucky(job.ID, l.settings.Explore) {
@@ -377,7 +380,8 @@ func lucky(id string, share float64) bool {
 	return float64(mix(h.Sum64())>>11)/(1<<53) < share
 }
 
-// mix spreads the differences of a hash over all of its bits, as SplitMix64 ends (Steele, Lea and Flood, 2014): FNV leaves the upper bits of short texts alike.
+// mix spreads the differences of a hash over all of its bits, as SplitMix64 ends (Steele, Lea and Flood, 2014): FNV leaves the upper bits
+// of short texts alike.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -259,7 +259,8 @@ func TestHorizon(t *testing.T) {
 	}
 }
 
-// TestExplore: of jobs of a kind that is unknown on a device some are tried there, about as many as the settings say, until it is known; and none where much is lost by it.
+// TestExplore: of jobs of a kind that is unknown on a device some are tried there, about as many as the settings say, until it is known;
+// and none where much is lost by it.
 func TestExplore(t *testing.T) {
 	h := &History{}
 	knows(t, h, "new", CPU, 1)

@@ -38,8 +38,8 @@ func (p Prediction) median() float64 { return p.Seconds * math.Exp(-p.Sigma*p.Si
 //
 //	mean · Φ(σ − z) / Φ(−z) − elapsed    with z = ln(elapsed / median) / σ
 //
-// (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, chapter 14). A run that is late is not about to end: far beyond its prediction the
-// rest grows with the time that has passed, as elapsed · σ / z.
+// (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, chapter 14). A run that is late is not about to end: far beyond its
+// prediction the rest grows with the time that has passed, as elapsed · σ / z.
 func (p Prediction) Remaining(elapsed float64) float64 {
 	if !(elapsed > 0) {
 		return p.Seconds
@@ -56,8 +56,8 @@ func (p Prediction) Remaining(elapsed float64) float64 {
 // below is Φ, the distribution function of the standard normal distribution.
 func below(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// Overdue tells that a run has taken longer than any that was like it: by four standard deviations, and two seconds. Its worker is stalled, though it may
-// still send heartbeats.
+// Overdue tells that a run has taken longer than any that was like it: by four standard deviations, and two seconds. Its worker is stalled,
+// though it may still send heartbeats.
 func (p Prediction) Overdue(elapsed float64) bool {
 	return elapsed > p.median()*math.Exp(4*max(p.Sigma, leastSigma)) && elapsed > p.Seconds+2
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// search looks for the placement of some jobs that ends first, on machines: the slots of workers. Jobs are known by their position, and so are machines.
-// In the field's terms it is R||Cmax, unrelated machines and the least makespan, which is NP-hard (Lenstra, Shmoys and Tardos, 1990); so it begins with
-// lists, and moves and exchanges jobs from there.
+// search looks for the placement of some jobs that ends first, on machines: the slots of workers. Jobs are known by their position, and so
+// are machines. In the field's terms it is R||Cmax, unrelated machines and the least makespan, which is NP-hard (Lenstra, Shmoys and
+// Tardos, 1990); so it begins with lists, and moves and exchanges jobs from there.
 type search struct {
 	times  [][]float64 // by job and worker: seconds, +Inf where the job cannot run
 	wishes []bool      // by job: a GPU, where it does not matter
@@ -48,10 +48,10 @@ func (s *search) settle() {
 	}
 }
 
-// place finds places for jobs that have none, beside what is settled. Few jobs are searched for from several lists, and the best result is taken. The more
-// there are, the less the lists differ in the end, and then the one with short jobs first is best: what improve moves is long, so short jobs stay where
-// they are done at once. With the short ones first in each line, too ([workings.order]), a job of the load of package simulate was done 11 s after its
-// submission in the mean, and 38 s before.
+// place finds places for jobs that have none, beside what is settled. Few jobs are searched for from several lists, and the best result is
+// taken. The more there are, the less the lists differ in the end, and then the one with short jobs first is best: what improve moves is
+// long, so short jobs stay where they are done at once. With the short ones first in each line, too ([workings.order]), a job of the load
+// of package simulate was done 11 s after its submission in the mean, and 38 s before.
 func (s *search) place(jobs []int) {
 	lists := []func(job int) float64{s.long, s.regret, s.gain}
 	if s.few = len(jobs) <= fewJobs; !s.few || len(jobs) == 1 {
@@ -76,9 +76,9 @@ func (s *search) place(jobs []int) {
 	*s = *best
 }
 
-// shake is iterated local search (Lourenço, Martin and Stützle, 2003): from the best placement 2 to 6 jobs are thrown elsewhere and all is improved again.
-// Without it 17 of 6,000 small cases ended more than 10 % later than need be, up to 22 %: those in which jobs run on some workers only, and four would have
-// to move at once. With it none of 120,000 did, the worst one 7.5 %.
+// shake is iterated local search (Lourenço, Martin and Stützle, 2003): from the best placement 2 to 6 jobs are thrown elsewhere and all is
+// improved again. Without it 17 of 6,000 small cases ended more than 10 % later than need be, up to 22 %: those in which jobs run on some
+// workers only, and four would have to move at once. With it none of 120,000 did, the worst one 7.5 %.
 func (s *search) shake(jobs []int) *search {
 	best, dice, left := s, uint64(len(jobs)), s.left
 	for i := 0; i < shakes && left > 0; i++ {
@@ -207,8 +207,9 @@ func (s *search) grant(jobs []int) {
 	}
 }
 
-// improve moves jobs as long as the machine that ends last, or the one before it where the last one cannot end sooner, and so on, ends sooner by it, and no
-// machine ends as late as that one did. So the loads, the greatest first, fall in the order of words in a lexicon, and it ends.
+// improve moves jobs as long as the machine that ends last, or the one before it where the last one cannot end sooner, and so on, ends
+// sooner by it, and no machine ends as late as that one did. So the loads, the greatest first, fall in the order of words in a lexicon, and
+// it ends.
 func (s *search) improve() {
 	for s.left > 0 && s.step() {
 	}

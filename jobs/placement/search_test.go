@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// draw makes a search of so many jobs and machines. Times differ by machine by so much; some machines are not free at once, and some jobs run on some only.
+// draw makes a search of so many jobs and machines. Times differ by machine by so much; some machines are not free at once, and some jobs
+// run on some only.
 func draw(r *rand.Rand, jobs, machines int, apart float64) *search {
 	s := &search{left: 300_000, slack: 0.05, on: make([][]int, machines)}
 	for m := range machines {

@@ -8,12 +8,13 @@ import (
 	"cancha/internal/callback"
 )
 
-// Strategy decides where jobs go in place of the planner's own search: a program hands it over in [Settings]. It is asked about one job after the other, those
-// of the highest priority first, while the scheduler waits: it returns at once, and keeps nothing that it was given. What the planner sees to stays so: a
-// job has only workers to choose from that can run it, and none is given more than it has room for.
+// Strategy decides where jobs go in place of the planner's own search: a program hands it over in [Settings]. It is asked about one job
+// after the other, those of the highest priority first, while the scheduler waits: it returns at once, and keeps nothing that it was given.
+// What the planner sees to stays so: a job has only workers to choose from that can run it, and none is given more than it has room for.
 type Strategy interface {
-	// Choose returns the id of one of the candidates, of which there is one at least; "": the job waits, and is asked about again. A job whose worker has no
-	// room yet waits for that. An id that is none of theirs, and a panic, have the job wait, too, and its reason says so.
+	// Choose returns the id of one of the candidates, of which there is one at least; "": the job waits, and is asked about again. A job
+	// whose worker has no room yet waits for that. An id that is none of theirs, and a panic, have the job wait, too, and its reason says
+	// so.
 	Choose(j Job, all []Candidate) string
 }
 
@@ -36,8 +37,8 @@ type Candidate struct {
 	Room bool
 }
 
-// Best is the candidate on which the job ends first, by load and estimate; the first of equals. It is what most strategies begin with, and needs one candidate
-// at least.
+// Best is the candidate on which the job ends first, by load and estimate; the first of equals. It is what most strategies begin with, and
+// needs one candidate at least.
 func Best(all []Candidate) Candidate {
 	return slices.MinFunc(all, func(a, b Candidate) int {
 		switch one, two := a.Load+a.Estimate.Seconds, b.Load+b.Estimate.Seconds; {

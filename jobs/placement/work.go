@@ -17,7 +17,8 @@ const (
 // Devices lists the classes.
 func Devices() []Device { return []Device{CPU, GPU} }
 
-// Work is what a job asks of whoever does it. All numbers are from 0; the zero Work, but for its type, is work of which nothing is known before it has run.
+// Work is what a job asks of whoever does it. All numbers are from 0; the zero Work, but for its type, is work of which nothing is known
+// before it has run.
 type Work struct {
 	// Type is under which name runs are measured, such as "matrix_multiply". Kinds of a type that differ in speed have names of their own
 	// ("image_processing/blur").
@@ -80,8 +81,8 @@ func (w Work) Validate() error {
 
 const word = 4 // bytes of a float32, in which all of the operations below compute
 
-// MatrixMultiply is the work of an m × k matrix times a k × n matrix of float32: 2 m n k operations, and each matrix is read or written once. Sizes are
-// from 0; they are float64 because a foreign job may ask for any.
+// MatrixMultiply is the work of an m × k matrix times a k × n matrix of float32: 2 m n k operations, and each matrix is read or written
+// once. Sizes are from 0; they are float64 because a foreign job may ask for any.
 func MatrixMultiply(m, n, k float64) Work {
 	bytes := word * (m*k + k*n + m*n)
 	return finite(Work{Type: "matrix_multiply", Operations: 2 * m * n * k, Bytes: bytes, Moved: bytes, Memory: bytes, Launches: 1})
@@ -93,9 +94,10 @@ func VectorAddition(n float64) Work {
 	return finite(Work{Type: "vector_addition", Operations: n, Bytes: bytes, Moved: bytes, Memory: bytes, Launches: 1})
 }
 
-// NeuralNetwork is the work of training a network with one hidden layer for so many epochs of one batch each. A layer's forward pass is one matrix product,
-// and its backward pass two of the same size, for the gradients of its weights and of its input: 6 operations for each weight and row. Weights are read
-// by both passes, and read and written by the step; rows and what the layers make of them are written once and read twice.
+// NeuralNetwork is the work of training a network with one hidden layer for so many epochs of one batch each. A layer's forward pass is one
+// matrix product, and its backward pass two of the same size, for the gradients of its weights and of its input: 6 operations for each
+// weight and row. Weights are read by both passes, and read and written by the step; rows and what the layers make of them are written once
+// and read twice.
 func NeuralNetwork(input, hidden, output, batch, epochs float64) Work {
 	weights := input*hidden + hidden + hidden*output + output
 	rows := batch * (input + hidden + output)
@@ -105,9 +107,9 @@ func NeuralNetwork(input, hidden, output, batch, epochs float64) Work {
 	})
 }
 
-// ImageProcessing is the work of passing an operation so many times over a picture of float32. Of each pixel and pass, blur, sharpen and edges make a sum of
-// 3 × 3 products (17 operations), grayscale one of three (5). Another operation counts as blur.
-// A batch of pictures is as much work as one that has the pixels of all.
+// ImageProcessing is the work of passing an operation so many times over a picture of float32. Of each pixel and pass, blur, sharpen and
+// edges make a sum of 3 × 3 products (17 operations), grayscale one of three (5). Another operation counts as blur. A batch of pictures is
+// as much work as one that has the pixels of all.
 func ImageProcessing(width, height float64, operation string, iterations float64) Work {
 	pixels, each, channels := width*height, 17.0, 1.0
 	if operation == "grayscale" {

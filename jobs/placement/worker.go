@@ -16,19 +16,20 @@ type Worker struct {
 	// Model is what the device is called, such as "NVIDIA H100": what was measured on one holds for all of them.
 	Model string
 	Rates Rates
-	// Memory is how many bytes a job may have: of the GPU's own memory, or of what the worker's machine or container allows it. 0: unknown, and any job fits.
+	// Memory is how many bytes a job may have: of the GPU's own memory, or of what the worker's machine or container allows it. 0: unknown,
+	// and any job fits.
 	Memory float64
 	// Types are the job types that it runs; nil: all.
 	Types []string
 	// Slots is how many jobs it runs side by side, each as fast as alone; 0: one, which is all that a GPU has.
 	Slots int
-	// Stuck is how many of its slots have a job that does not end though nobody wants it any more: nothing else can run there. Where that is all of them, it is given
-	// nothing, and what has not begun there goes elsewhere.
+	// Stuck is how many of its slots have a job that does not end though nobody wants it any more: nothing else can run there. Where that
+	// is all of them, it is given nothing, and what has not begun there goes elsewhere.
 	Stuck int
 	// Ready is in how many seconds it begins to take work, for it is still starting; 0: it takes work.
 	Ready float64
-	// Stalled tells that it has not been heard of for too long, or that its run is overdue ([Prediction.Overdue]). It is given nothing, and what has not
-	// begun there goes elsewhere.
+	// Stalled tells that it has not been heard of for too long, or that its run is overdue ([Prediction.Overdue]). It is given nothing, and
+	// what has not begun there goes elsewhere.
 	Stalled bool
 	// Draining tells that it ends when its runs have: it is given nothing more, and what has not begun there goes elsewhere.
 	Draining bool
@@ -122,8 +123,9 @@ func (w Worker) free(h *History) []float64 {
 	return all
 }
 
-// remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction. Of one that is overdue nothing
-// is known but how long it has run: it is taken to go on for as long again, for if each such run were about to end, jobs would wait behind it for ever.
+// remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction. Of one
+// that is overdue nothing is known but how long it has run: it is taken to go on for as long again, for if each such run were about to end,
+// jobs would wait behind it for ever.
 func (w Worker) remaining(h *History, r Run) float64 {
 	if r.tells() {
 		return min(r.Elapsed, longest) * (1 - r.Progress) / r.Progress
@@ -138,8 +140,8 @@ func (w Worker) remaining(h *History, r Run) float64 {
 // tells tells whether the run says itself how far it is.
 func (r Run) tells() bool { return r.Progress >= leastProgress && r.Progress <= 1 && r.Elapsed > 0 }
 
-// late is how many times longer than predicted its overdue runs have taken by now, by type of work: jobs of such a type are predicted to take as much longer
-// there, before the first has ended. nil: none is overdue.
+// late is how many times longer than predicted its overdue runs have taken by now, by type of work: jobs of such a type are predicted to
+// take as much longer there, before the first has ended. nil: none is overdue.
 func (w Worker) late(h *History) (times map[string]float64) {
 	for _, r := range w.Running {
 		p := h.Predict(r.Work, w)

@@ -8,13 +8,14 @@ import (
 
 // Broker carries messages. Package queue says what it promises. Whoever has opened it closes it.
 type Broker interface {
-	// Declare makes a queue, and the queue of its dead letters, where they are not there. A queue that is there gets those settings of the Spec that can be
-	// changed. The notes say, a sentence each, what the queue does otherwise than the Spec asks: none is the rule.
+	// Declare makes a queue, and the queue of its dead letters, where they are not there. A queue that is there gets those settings of the
+	// Spec that can be changed. The notes say, a sentence each, what the queue does otherwise than the Spec asks: none is the rule.
 	Declare(ctx context.Context, s Spec) (notes []string, err error)
 	// Publish puts messages into a queue, in this order, and returns when all are durable. After an error some of them may be there, the first ones
 	// before others; of one message, none is after an error that says so.
 	Publish(ctx context.Context, queue string, messages ...Message) error
-	// Consume begins to take messages of a queue; prefetch, from 1 to MaxPrefetch, is how many its user may have in hand. The context is for the call alone.
+	// Consume begins to take messages of a queue; prefetch, from 1 to MaxPrefetch, is how many its user may have in hand. The context is
+	// for the call alone.
 	Consume(ctx context.Context, queue string, prefetch int) (Consumer, error)
 	// Announce gives a message to all who listen to a topic now. That nobody does is no error.
 	Announce(ctx context.Context, topic string, m Message) error
@@ -22,7 +23,8 @@ type Broker interface {
 	Listen(ctx context.Context, topic string) (Listener, error)
 	// Inspect counts what a queue has.
 	Inspect(ctx context.Context, queue string) (Info, error)
-	// Close ends all consumers and listeners; what they have in hand comes again. Calls that wait return ErrClosed. It returns when nothing runs any more.
+	// Close ends all consumers and listeners; what they have in hand comes again. Calls that wait return ErrClosed. It returns when nothing
+	// runs any more.
 	Close() error
 }
 
@@ -55,13 +57,14 @@ type Spec struct {
 	MaxDeliveries int
 	// Dead is the queue of the dead letters; it is made where it is not there. "": DeadLetters.
 	Dead string
-	// Priorities has messages of higher priority handed out before others. Without it only their order counts, and a RabbitMQ can use the kind of queue that is
-	// safest.
+	// Priorities has messages of higher priority handed out before others. Without it only their order counts, and a RabbitMQ can use the
+	// kind of queue that is safest.
 	Priorities bool
-	// Shared is for a queue that programs declare which know nothing of this package: they find AMQP's plainest durable one, as they ask for. What a RabbitMQ
-	// would have to be told for it, Priorities, Expires and MaxLength, does not count there.
+	// Shared is for a queue that programs declare which know nothing of this package: they find AMQP's plainest durable one, as they ask
+	// for. What a RabbitMQ would have to be told for it, Priorities, Expires and MaxLength, does not count there.
 	Shared bool
-	// Expires removes the queue, with its messages, when it has had no consumer for so long: queues of answers are such. At least MinExpires; 0: never.
+	// Expires removes the queue, with its messages, when it has had no consumer for so long: queues of answers are such. At least
+	// MinExpires; 0: never.
 	Expires time.Duration
 	// MaxLength is how many messages wait at most; of more, old ones of low priority are dropped, and are no dead letters. 0: no limit.
 	MaxLength int

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Delivery is a message handed out, until it is settled: once, by Ack, Retry or Dead. A call that fails with another error than ErrSettled and ErrLost
-// may be made again.
+// Delivery is a message handed out, until it is settled: once, by Ack, Retry or Dead. A call that fails with another error than ErrSettled
+// and ErrLost may be made again.
 type Delivery struct {
 	Message
 	Queue   string
@@ -59,7 +59,8 @@ func (d *Delivery) Ack(ctx context.Context) error {
 	return d.Settler.Settle(ctx, Outcome{Verdict: Ack})
 }
 
-// Retry has the message come again after a time from 0 to MaxDelay, or go to the dead letters where it has been handed out as often as its queue allows.
+// Retry has the message come again after a time from 0 to MaxDelay, or go to the dead letters where it has been handed out as often as its
+// queue allows.
 func (d *Delivery) Retry(ctx context.Context, after time.Duration) error {
 	if after < 0 || after > MaxDelay {
 		return fmt.Errorf("%w: Retry after %v, want 0 to %v", ErrInvalid, after, MaxDelay)
@@ -67,7 +68,8 @@ func (d *Delivery) Retry(ctx context.Context, after time.Duration) error {
 	return d.Settler.Settle(ctx, Outcome{Verdict: Retry, After: after})
 }
 
-// Dead sends the message to the dead letters of its queue, with a reason, of which MaxReason bytes are kept. A dead letter stays one, with the new reason.
+// Dead sends the message to the dead letters of its queue, with a reason, of which MaxReason bytes are kept. A dead letter stays one, with
+// the new reason.
 func (d *Delivery) Dead(ctx context.Context, reason string) error {
 	reason = strings.ToValidUTF8(reason, "�")
 	if len(reason) > MaxReason {

@@ -13,7 +13,8 @@ import (
 const (
 	// MaxBody is the largest body, in bytes: what a RabbitMQ 4 takes unless it is told otherwise.
 	MaxBody = 16 << 20
-	// MaxHeaders is the most that names and values of all headers may have together, in bytes: with them a message's properties fit into one frame of AMQP.
+	// MaxHeaders is the most that names and values of all headers may have together, in bytes: with them a message's properties fit into
+	// one frame of AMQP.
 	MaxHeaders = 32 << 10
 	// MaxText is the longest name, id or other text of a message, in bytes: AMQP's short string.
 	MaxText = 255
@@ -76,7 +77,8 @@ func (m *Message) checkHeaders() error {
 	return nil
 }
 
-// CheckName tells why a text is no name of a queue or a topic: it is empty, too long, no UTF-8, or begins with "amq.", which RabbitMQ keeps for itself.
+// CheckName tells why a text is no name of a queue or a topic: it is empty, too long, no UTF-8, or begins with "amq.", which RabbitMQ keeps
+// for itself.
 func CheckName(name string) error {
 	if name == "" || strings.HasPrefix(name, "amq.") {
 		return fmt.Errorf("%w: %q as the name of a queue or topic", ErrInvalid, name)
@@ -84,7 +86,8 @@ func CheckName(name string) error {
 	return checkText("the name of a queue or topic", name)
 }
 
-// CheckTarget is CheckName for a queue that messages are sent to and that somebody else has made: "amq.gen-…" is what a RabbitMQ names a queue for answers.
+// CheckTarget is CheckName for a queue that messages are sent to and that somebody else has made: "amq.gen-…" is what a RabbitMQ names a
+// queue for answers.
 func CheckTarget(name string) error {
 	if name == "" {
 		return CheckName(name)

@@ -15,8 +15,8 @@ import (
 
 // Config says where the RabbitMQ is. Its zero value is the one of this machine, with the rights of guest.
 type Config struct {
-	// URL is amqp://user:password@host:port/vhost, or amqps://, with ?cacertfile=… where the server's certificate is signed by an authority of one's own; then Host,
-	// Port, User, Pass and VHost do not count.
+	// URL is amqp://user:password@host:port/vhost, or amqps://, with ?cacertfile=… where the server's certificate is signed by an authority
+	// of one's own; then Host, Port, User, Pass and VHost do not count.
 	URL   string
 	Host  string // "": localhost
 	Port  int    // 0: 5672
@@ -31,8 +31,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// FromEnv reads RABBITMQ_HOST, RABBITMQ_PORT, RABBITMQ_USER, RABBITMQ_PASS and RABBITMQ_VHOST; or RABBITMQ_URL, which tells all of it, and TLS. A port may be written as tcp://10.0.0.1:5672, as
-// Kubernetes sets it for a service that is called rabbitmq.
+// FromEnv reads RABBITMQ_HOST, RABBITMQ_PORT, RABBITMQ_USER, RABBITMQ_PASS and RABBITMQ_VHOST; or RABBITMQ_URL, which tells all of it, and
+// TLS. A port may be written as tcp://10.0.0.1:5672, as Kubernetes sets it for a service that is called rabbitmq.
 func FromEnv() (Config, error) {
 	if address := os.Getenv("RABBITMQ_URL"); address != "" {
 		return Config{URL: address}, nil

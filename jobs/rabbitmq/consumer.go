@@ -105,7 +105,8 @@ func (c *consumer) open(ch *amqp.Channel) (*session, error) {
 	return newSession(ch, c.name, false)
 }
 
-// run takes what comes until Close, or until the queue is gone. A consumer that the server cancels, since its queue is gone, is told so when it tries again.
+// run takes what comes until Close, or until the queue is gone. A consumer that the server cancels, since its queue is gone, is told so
+// when it tries again.
 func (c *consumer) run(s, later *session) {
 	defer close(c.ended)
 	ctx, leave := context.WithCancel(c.taking)
@@ -198,8 +199,8 @@ func (c *consumer) wait(s *session) {
 	}
 }
 
-// giveBack returns what was fetched and not asked for. The server counts that as if it had been handed out. So what has been handed out before, or would be
-// counted by us, is published again with its own count, instead; the rest keeps its place.
+// giveBack returns what was fetched and not asked for. The server counts that as if it had been handed out. So what has been handed out
+// before, or would be counted by us, is published again with its own count, instead; the rest keeps its place.
 func (c *consumer) giveBack(s *session) {
 	var counted []*held
 	var all []amqp.Publishing

@@ -63,8 +63,8 @@ func (b *Broker) declare(ctx context.Context, s queue.Spec) ([]string, error) {
 	return b.ensure(ctx, s)
 }
 
-// ensure makes a queue that is not there, and finds out how one is that is there. It asks passively first: a queue that is there is not touched, and who may
-// not make queues may use it. Where two make a queue at once, the second finds it as the first has made it.
+// ensure makes a queue that is not there, and finds out how one is that is there. It asks passively first: a queue that is there is not
+// touched, and who may not make queues may use it. Where two make a queue at once, the second finds it as the first has made it.
 func (b *Broker) ensure(ctx context.Context, s queue.Spec) (notes []string, err error) {
 	w := want{s: s, kind: b.kindFor(s), durable: true}
 	w.args = b.arguments(s, w.kind)
@@ -128,8 +128,9 @@ func refused(err error) bool {
 	return errors.As(err, &e) && e.Code == amqp.AccessRefused
 }
 
-// kindFor is the kind of a new queue that does what a Spec asks. Quorum queues are for RabbitMQ 4: a server of 3.10 that was killed a second after it had made one starts
-// with a queue that has no leader, where who publishes waits, and who consumes, too, until somebody deletes it (youth).
+// kindFor is the kind of a new queue that does what a Spec asks. Quorum queues are for RabbitMQ 4: a server of 3.10 that was killed a
+// second after it had made one starts with a queue that has no leader, where who publishes waits, and who consumes, too, until somebody
+// deletes it (youth).
 func (b *Broker) kindFor(s queue.Spec) string {
 	if s.Shared || !b.version.atLeast(4, 0) || s.Priorities && !b.version.atLeast(4, 3) {
 		return classic
@@ -137,8 +138,9 @@ func (b *Broker) kindFor(s queue.Spec) string {
 	return quorum
 }
 
-// arguments are those of a new queue. Neither a limit of deliveries nor a way to the dead letters is among them: who reads sees to both. A server of 3.10 that
-// was killed may start without the worker of its dead letters (rabbit_fifo_dlx_worker, not_found), and tries again after 3 minutes what nobody had confirmed.
+// arguments are those of a new queue. Neither a limit of deliveries nor a way to the dead letters is among them: who reads sees to both. A
+// server of 3.10 that was killed may start without the worker of its dead letters (rabbit_fifo_dlx_worker, not_found), and tries again
+// after 3 minutes what nobody had confirmed.
 func (b *Broker) arguments(s queue.Spec, kind string) amqp.Table {
 	args := amqp.Table{}
 	if s.Shared { // a foreign program declares it without any

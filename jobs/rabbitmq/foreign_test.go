@@ -15,8 +15,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// TestForeign: a queue that a foreign program has made is used as it is, and what differs is said; what it has published is mended; a message of it is
-// counted and limited by who reads it.
+// TestForeign: a queue that a foreign program has made is used as it is, and what differs is said; what it has published is mended; a
+// message of it is counted and limited by who reads it.
 func TestForeign(t *testing.T) {
 	address := server(t)
 	ch := channel(t, address)
@@ -74,7 +74,8 @@ func channel(t *testing.T, address string) *amqp.Channel {
 	return ch
 }
 
-// TestDeclared: a queue that is there is used as it is, whatever it is, and what differs is said. A shared one is as a foreign program declares it, who was first or not.
+// TestDeclared: a queue that is there is used as it is, whatever it is, and what differs is said. A shared one is as a foreign program
+// declares it, who was first or not.
 func TestDeclared(t *testing.T) {
 	address := server(t)
 	ch, b := channel(t, address), dialed(t, address)

@@ -12,8 +12,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// testKills: of what was confirmed nothing is lost while a server is killed again and again in the midst of it, whether it is taken, tried again, tried later or made a
-// dead letter; and those who publish and take go on when it is back.
+// testKills: of what was confirmed nothing is lost while a server is killed again and again in the midst of it, whether it is taken, tried
+// again, tried later or made a dead letter; and those who publish and take go on when it is back.
 func testKills(t *testing.T, n *node) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

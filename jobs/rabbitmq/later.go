@@ -57,8 +57,8 @@ func (w *waitings) Pop() any {
 	return last
 }
 
-// bringBack sends home what waits for a consumer's queue, over one channel after another, until the context ends. Each consumer does, so that somebody does as long
-// as anybody is there to take it.
+// bringBack sends home what waits for a consumer's queue, over one channel after another, until the context ends. Each consumer does, so
+// that somebody does as long as anybody is there to take it.
 func (c *consumer) bringBack(ctx context.Context, s *session) {
 	for {
 		c.watch(ctx, s)

@@ -11,8 +11,9 @@ import (
 	"cancha/jobs/queue"
 )
 
-// lock is a queue that is exclusive to the connection that consumes, and goes with it: who dies holds nothing. All consumers of the broker are of that connection,
-// too, and come back on the next one when the lock has (relock): so nothing is taken for its owner while another one may have it.
+// lock is a queue that is exclusive to the connection that consumes, and goes with it: who dies holds nothing. All consumers of the broker
+// are of that connection, too, and come back on the next one when the lock has (relock): so nothing is taken for its owner while another
+// one may have it.
 type lock struct {
 	b    *Broker
 	name string
@@ -132,8 +133,9 @@ func (k *lock) lose(err error) {
 	}
 }
 
-// relock takes the locks again that were held on the connection before, before anybody else has the new one. The server may not know yet that the one before is
-// gone: it misses three heartbeats at most. Who has the lock after that is another one. The error is of the connection.
+// relock takes the locks again that were held on the connection before, before anybody else has the new one. The server may not know yet
+// that the one before is gone: it misses three heartbeats at most. Who has the lock after that is another one. The error is of the
+// connection.
 func (b *Broker) relock(conn *amqp.Connection) error {
 	stop := context.AfterFunc(b.ctx, func() { _ = conn.CloseDeadline(time.Now().Add(goodbye)) })
 	defer stop()

@@ -42,8 +42,8 @@ func publishing(m *queue.Message) amqp.Publishing {
 		CorrelationId: m.CorrelationID, ReplyTo: m.ReplyTo, MessageId: m.ID, Timestamp: time.Now(), Body: slices.Clone(m.Body)}
 }
 
-// again is a delivery as it is published once more, without what the server and we have written on it. A time to live of its own is left out, since it
-// would end a waiting; so is the user, since a server takes only one's own.
+// again is a delivery as it is published once more, without what the server and we have written on it. A time to live of its own is left
+// out, since it would end a waiting; so is the user, since a server takes only one's own.
 func again(d *amqp.Delivery) amqp.Publishing {
 	headers := maps.Clone(d.Headers)
 	maps.DeleteFunc(headers, func(name string, _ any) bool { return ours(name) })

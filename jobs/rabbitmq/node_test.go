@@ -79,7 +79,8 @@ func certificates(t *testing.T) string {
 	return folder
 }
 
-// testRefused: a connection that is refused for good says at once why, and what to do, and never the password; one over TLS works where the authority is known.
+// testRefused: a connection that is refused for good says at once why, and what to do, and never the password; one over TLS works where the
+// authority is known.
 func testRefused(t *testing.T, n *node, secure, folder string) {
 	u, err := url.Parse(n.address)
 	if err != nil {
@@ -150,7 +151,8 @@ func testTakenBack(t *testing.T, n *node) {
 	}
 }
 
-// testLongJob: a job that takes longer than the server leaves a delivery to a worker runs once, and is completed: what comes again is refused where the job is claimed.
+// testLongJob: a job that takes longer than the server leaves a delivery to a worker runs once, and is completed: what comes again is
+// refused where the job is claimed.
 func testLongJob(t *testing.T, n *node) {
 	b := dialed(t, n.address)
 	st, err := store.Open(t.TempDir())
@@ -204,7 +206,8 @@ func testLongJob(t *testing.T, n *node) {
 	}
 }
 
-// testNoRoom: while the server's memory is used up, what is published is refused, or waits, and says so; what is settled is settled; and all goes on when there is room.
+// testNoRoom: while the server's memory is used up, what is published is refused, or waits, and says so; what is settled is settled; and
+// all goes on when there is room.
 func testNoRoom(t *testing.T, n *node) {
 	n.do(t, "ctl", "eval", "application:set_env(rabbit, consumer_timeout, 1800000).") // of channels from now on
 	b := dialed(t, n.address)

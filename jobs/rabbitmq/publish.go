@@ -164,8 +164,9 @@ func (o *outlet) cameBack(mark int64) bool {
 	return yes
 }
 
-// publish sends messages one after the other, and then waits for all confirmations. What is left was refused, or on its way when the channel closed. The
-// first one for a queue goes alone: it is the one that a quorum queue refuses whose leader is not known yet, and the others would overtake it.
+// publish sends messages one after the other, and then waits for all confirmations. What is left was refused, or on its way when the
+// channel closed. The first one for a queue goes alone: it is the one that a quorum queue refuses whose leader is not known yet, and the
+// others would overtake it.
 func (o *outlet) publish(name string, all []amqp.Publishing) (left []amqp.Publishing, refused bool, err error) {
 	if len(all) > 1 && !o.knows(name) {
 		if left, refused, err = o.publish(name, all[:1]); err != nil || len(left) > 0 {
@@ -174,8 +175,8 @@ func (o *outlet) publish(name string, all []amqp.Publishing) (left []amqp.Publis
 		all = all[1:]
 	}
 	marks, confirmations := o.send(name, all)
-	// The confirmations that the client offers on one channel in their order are not used: it reports a negative one that came early as positive, when a
-	// later one confirms "all up to here".
+	// The confirmations that the client offers on one channel in their order are not used: it reports a negative one that came early as
+	// positive, when a later one confirms "all up to here".
 	for _, c := range confirmations {
 		c.Wait()
 	}

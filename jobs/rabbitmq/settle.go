@@ -131,8 +131,8 @@ func (h *held) uncounted() bool {
 	return h.d.Redelivered && !counted
 }
 
-// recount puts a message behind the others of its queue, with how often it has come: in a queue that only tells that it has come before, the next one would
-// find no more than that. False: it could not be.
+// recount puts a message behind the others of its queue, with how often it has come: in a queue that only tells that it has come before,
+// the next one would find no more than that. False: it could not be.
 func (h *held) recount(ctx context.Context) bool {
 	h.count--
 	p := h.afresh()

@@ -8,9 +8,10 @@ import (
 	"cancha/jobs/queue"
 )
 
-// youth is for how long a queue that was made may go with a server that is killed: messages are on the disk before they are confirmed, but that there is such a queue is
-// written down later. Of a server of 3.10.8, killed 0.5 to 1.8 s after it had made them, 1 of 7 classic queues was gone, and 3 of 7 quorum queues were there
-// without a leader, so that nobody could use them; of those that were half a second older all came back.
+// youth is for how long a queue that was made may go with a server that is killed: messages are on the disk before they are confirmed, but
+// that there is such a queue is written down later. Of a server of 3.10.8, killed 0.5 to 1.8 s after it had made them, 1 of 7 classic
+// queues was gone, and 3 of 7 quorum queues were there without a leader, so that nobody could use them; of those that were half a second
+// older all came back.
 const youth = 4 * time.Second
 
 // childhood is for how long a queue that was made here and is gone has gone with the server.

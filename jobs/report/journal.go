@@ -12,8 +12,9 @@ import (
 	"cancha/jobs/job"
 )
 
-// Journal is a file of results that grows: one process appends to it, a line for each end of a job. A job's id and the moment of its end name a line, so that what
-// is appended again after a crash is not there twice; a job that is replayed and ends again has a second one. Its methods are for one goroutine.
+// Journal is a file of results that grows: one process appends to it, a line for each end of a job. A job's id and the moment of its end
+// name a line, so that what is appended again after a crash is not there twice; a job that is replayed and ends again has a second one. Its
+// methods are for one goroutine.
 type Journal struct {
 	file *os.File // nil: nothing is written
 	path string
@@ -33,8 +34,9 @@ func endOf(id string, completed float64) (e end) {
 // ErrHeld tells that another process appends to the file.
 var ErrHeld = errors.New("another process appends to it")
 
-// OpenJournal opens a file of results, or makes one, and calls a function with each that is there. A last line without end, as a crash leaves it, is cut off: it
-// comes again. With "" there is no file, and nothing that was there before. The error is ErrHeld where another process has it.
+// OpenJournal opens a file of results, or makes one, and calls a function with each that is there. A last line without end, as a crash
+// leaves it, is cut off: it comes again. With "" there is no file, and nothing that was there before. The error is ErrHeld where another
+// process has it.
 func OpenJournal(path string, each func(*Record)) (*Journal, error) {
 	j := &Journal{path: path, seen: map[end]bool{}}
 	if path == "" {
@@ -84,8 +86,8 @@ func (j *Journal) Last() Record { return j.last }
 // Torn is how many bytes of a last line without end were cut off.
 func (j *Journal) Torn() int64 { return j.torn }
 
-// Append writes jobs that have ended, each with the number of that event (0: unknown), and returns the records of those that were not there. They are on the disk
-// then. After an error nothing more is appended; what is there, OpenJournal mends.
+// Append writes jobs that have ended, each with the number of that event (0: unknown), and returns the records of those that were not
+// there. They are on the disk then. After an error nothing more is appended; what is there, OpenJournal mends.
 func (j *Journal) Append(all []*job.Job, events []uint64) (added []Record, err error) {
 	var text []byte
 	for i, one := range all {

@@ -175,7 +175,8 @@ func average(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Quantile is the value at the place p·(n-1) of n ascending values, from 0, with linear interpolation: type 7 of Hyndman and Fan. p is from 0 to 1; NaN of none.
+// Quantile is the value at the place p·(n-1) of n ascending values, from 0, with linear interpolation: type 7 of Hyndman and Fan. p is from
+// 0 to 1; NaN of none.
 func Quantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

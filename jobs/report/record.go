@@ -44,7 +44,8 @@ func (r *Record) Begin() float64 {
 	return r.Completed - r.Ran
 }
 
-// Line writes an ended job as a line, with its line end: the contract's result, the job's fields that are not of the contract among it, and the two of ours.
+// Line writes an ended job as a line, with its line end: the contract's result, the job's fields that are not of the contract among it, and
+// the two of ours.
 func Line(j *job.Job, event uint64) ([]byte, error) {
 	text, err := j.Outcome()
 	var fields map[string]json.RawMessage // so that numbers stay as they are written

@@ -14,9 +14,9 @@ import (
 // ErrEmpty tells that there is no result to report of.
 var ErrEmpty = errors.New("there is no result of a job")
 
-// Write writes report.md, report.json, statistics.csv, comparison.csv and figures as PNG into a folder, which is made where it is not there; files of these names are written
-// anew, and figures for which there is nothing to show are removed. source is what the results are of, as the name of a file. The error is ErrEmpty where there
-// are none.
+// Write writes report.md, report.json, statistics.csv, comparison.csv and figures as PNG into a folder, which is made where it is not
+// there; files of these names are written anew, and figures for which there is nothing to show are removed. source is what the results are
+// of, as the name of a file. The error is ErrEmpty where there are none.
 func Write(folder string, all []Record, source string) error {
 	if len(all) == 0 {
 		return fmt.Errorf("jobs/report: %s: %w; cancha monitor -o writes them", source, ErrEmpty)

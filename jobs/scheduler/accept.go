@@ -10,8 +10,8 @@ import (
 	"cancha/jobs/store"
 )
 
-// accept takes a submission in. One that was there before is answered with what became of it. One that nobody can run fails, and refused says why. An error is
-// the store's: the submission is to come again. again tells that it has been handed out before.
+// accept takes a submission in. One that was there before is answered with what became of it. One that nobody can run fails, and refused
+// says why. An error is the store's: the submission is to come again. again tells that it has been handed out before.
 func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused string, err error) {
 	spec, invalid := job.Read(m)
 	if spec.ID == "" || len(spec.ID) > job.MaxText {
@@ -38,16 +38,16 @@ func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused str
 	return "", s.admit(spec, again, now)
 }
 
-// clash answers a submission that has the id of another job: with that one's result it would be told what it has not asked. Nothing is put down, for the id is the
-// other's.
+// clash answers a submission that has the id of another job: with that one's result it would be told what it has not asked. Nothing is put
+// down, for the id is the other's.
 func (s *state) clash(spec job.Spec, why string, now time.Time) {
 	s.counts["refused"]++
 	s.send(&job.Job{Spec: spec, State: job.Failed, Submitted: now, Ended: now, Error: why})
 	s.messages[len(s.messages)-1].result = "" // the one that the store has may be still to be sent
 }
 
-// find returns a job, whether it has ended or not. Of one that has ended just now the store may not know, or may know another state: a job that was to wait for
-// it would wait for ever, and one that is submitted again would run again.
+// find returns a job, whether it has ended or not. Of one that has ended just now the store may not know, or may know another state: a job
+// that was to wait for it would wait for ever, and one that is submitted again would run again.
 func (s *state) find(id string) (*job.Job, error) {
 	if j := s.recent(id); j != nil {
 		return j, nil
@@ -213,8 +213,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// wait puts a job into the line of those that could run. Waiting raises a priority, by one each Ageing: so the order of two jobs never changes, and is that of
-// the times at which both would be of the same.
+// wait puts a job into the line of those that could run. Waiting raises a priority, by one each Ageing: so the order of two jobs never
+// changes, and is that of the times at which both would be of the same.
 func (s *state) wait(t *task) {
 	ageing := s.settings.Placement.Ageing
 	if ageing == 0 {

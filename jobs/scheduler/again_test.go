@@ -11,8 +11,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// A result that may have been sent before says so: for a submission that comes again, and of a report that was handed out to a scheduler before. One that is sent for the
-// first time does not.
+// A result that may have been sent before says so: for a submission that comes again, and of a report that was handed out to a scheduler
+// before. One that is sent for the first time does not.
 func TestSentAgain(t *testing.T) {
 	b := newBench(t)
 	s := &Scheduler{state: b.state}

@@ -33,7 +33,8 @@ func served(t *testing.T, folder string) (end func()) {
 	}
 }
 
-// TestAway: a broker that is away for much longer than a lease, while a job runs, is nobody's fault: the job goes on, and ends once; so do those that come then.
+// TestAway: a broker that is away for much longer than a lease, while a job runs, is nobody's fault: the job goes on, and ends once; so do
+// those that come then.
 func TestAway(t *testing.T) {
 	const lease = 500 * time.Millisecond
 	folder := t.TempDir()

@@ -6,9 +6,10 @@ import (
 	"cancha/jobs/job"
 )
 
-// An attempt is put down before its worker hears that it may begin: one that ends its process at once would never be used up otherwise. The worker's slot is idle until then, and a
-// cargo is long: it has all that has happened to all jobs, and what comes while one is under way waits for the next. So of jobs that the store knows, that they begin is put down alone,
-// beside the cargo, which has it once more with the rest of the job. Jobs that workers claim before the store knows them wait for the cargo.
+// An attempt is put down before its worker hears that it may begin: one that ends its process at once would never be used up otherwise. The
+// worker's slot is idle until then, and a cargo is long: it has all that has happened to all jobs, and what comes while one is under way
+// waits for the next. So of jobs that the store knows, that they begin is put down alone, beside the cargo, which has it once more with the
+// rest of the job. Jobs that workers claim before the store knows them wait for the cargo.
 
 // starts are attempts that begin.
 type starts struct {

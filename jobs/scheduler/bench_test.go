@@ -51,7 +51,8 @@ func BenchmarkQueued(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory takes in a million jobs that do nothing, and then has another scheduler go on with them; it tells how much memory that takes, and how long.
+// BenchmarkMemory takes in a million jobs that do nothing, and then has another scheduler go on with them; it tells how much memory that
+// takes, and how long.
 func BenchmarkMemory(b *testing.B) {
 	const n = 1_000_000
 	heap := func() float64 {

@@ -80,8 +80,9 @@ func (w *worker) rests(claims bool, now time.Time) {
 	}
 }
 
-// speaks tells whether a beat is of the process that has the worker's id. Of two that call themselves so, the first one has it: the other is told to leave as soon as
-// the first has been heard of once more, and takes its place when that was silent for two beats, or said that it is gone.
+// speaks tells whether a beat is of the process that has the worker's id. Of two that call themselves so, the first one has it: the other
+// is told to leave as soon as the first has been heard of once more, and takes its place when that was silent for two beats, or said that
+// it is gone.
 func (s *state) speaks(w *worker, b *job.Beat, now time.Time) bool {
 	switch {
 	case w.process == "" || b.Process == w.process:
@@ -107,8 +108,8 @@ func (s *state) speaks(w *worker, b *job.Beat, now time.Time) bool {
 	return false
 }
 
-// adopted returns an open job. An attempt that is later than any of which this scheduler knows was given by the one before it, which was killed between
-// sending it and putting that down: it is as good as one of its own.
+// adopted returns an open job. An attempt that is later than any of which this scheduler knows was given by the one before it, which was
+// killed between sending it and putting that down: it is as good as one of its own.
 func (s *state) adopted(id string, attempt int, now time.Time) *task {
 	t := s.tasks[id]
 	if t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" && attempt > t.Attempt && attempt < math.MaxInt32 {
@@ -168,7 +169,8 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 	return job.Begin
 }
 
-// alive tells whether the worker that runs a job was heard of lately, with it: that it was heard of is not enough, for it may have been started again.
+// alive tells whether the worker that runs a job was heard of lately, with it: that it was heard of is not enough, for it may have been
+// started again.
 func (s *state) alive(t *task, now time.Time) bool {
 	return s.workers[t.Worker] != nil && now.Sub(t.heard) <= 2*s.settings.Lease/beats
 }

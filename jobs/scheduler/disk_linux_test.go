@@ -19,8 +19,8 @@ import (
 	"cancha/jobs/worker"
 )
 
-// TestFullDisk: when the disk of the store is full, nothing goes on, and the scheduler says why; with room it goes on by itself, and each job has run once. Only root
-// may mount a small disk.
+// TestFullDisk: when the disk of the store is full, nothing goes on, and the scheduler says why; with room it goes on by itself, and each
+// job has run once. Only root may mount a small disk.
 func TestFullDisk(t *testing.T) {
 	folder := t.TempDir()
 	mount := func(flags uintptr, kilobytes int) error {

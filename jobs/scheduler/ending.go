@@ -24,8 +24,8 @@ type Endings struct {
 	Next uint64 `json:"next"`
 	// More tells that there are events behind it.
 	More bool `json:"more,omitempty"`
-	// Missed tells that there are none any more right behind the number that was asked for, or that the store is another one than that number is of: a list of
-	// the jobs that have ended tells what is missing.
+	// Missed tells that there are none any more right behind the number that was asked for, or that the store is another one than that
+	// number is of: a list of the jobs that have ended tells what is missing.
 	Missed bool `json:"missed,omitempty"`
 }
 
@@ -35,8 +35,8 @@ const (
 	mostBytes   = queue.MaxBody / 4 // of parameters and results, above which it ends
 )
 
-// Endings returns the jobs that have ended behind the event of a number, in that order, of so many events at most; 0: 2000. Each end is there once for as long as
-// its event is kept, and the job as it is.
+// Endings returns the jobs that have ended behind the event of a number, in that order, of so many events at most; 0: 2000. Each end is
+// there once for as long as its event is kept, and the job as it is.
 func (s *Scheduler) Endings(ctx context.Context, after uint64, most int) (e Endings, err error) {
 	if most <= 0 || most > mostEndings {
 		most = mostEndings

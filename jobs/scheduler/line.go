@@ -32,7 +32,8 @@ func (l *line) add(id string, at time.Time) { heap.Push(&l.all, entry{at, id}) }
 // spare is how many entries may be out of date at least, before anybody looks.
 const spare = 1000
 
-// prune takes out what is of no use, where there are many more entries than so many: jobs that have ended leave theirs behind, a deadline of next year until then.
+// prune takes out what is of no use, where there are many more entries than so many: jobs that have ended leave theirs behind, a deadline
+// of next year until then.
 func (l *line) prune(most int, use func(id string) bool) {
 	if len(l.all) <= most+spare {
 		return

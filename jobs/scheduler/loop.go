@@ -135,8 +135,8 @@ func asked(turn []input) (all []chan struct{}) {
 	return all
 }
 
-// planning is how often there is a plan at most: what comes meanwhile is planned together. After a long one there is a pause of some times as long: workers
-// have work ahead, and are not to wait for an answer.
+// planning is how often there is a plan at most: what comes meanwhile is planned together. After a long one there is a pause of some times
+// as long: workers have work ahead, and are not to wait for an answer.
 const (
 	planning = time.Millisecond
 	pauses   = 5
@@ -254,8 +254,8 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) error {
 	return s.state.report(r, now)
 }
 
-// carryOut does what is to be done: what has changed is committed and what is to be sent is published, at once, again and again until it works. It is false
-// where the scheduler was closed before.
+// carryOut does what is to be done: what has changed is committed and what is to be sent is published, at once, again and again until it
+// works. It is false where the scheduler was closed before.
 func (s *Scheduler) carryOut(c *cargo) bool {
 	tasks := []func(context.Context) error{}
 	tried := sync.OnceFunc(func() { close(c.tried) })
@@ -356,8 +356,8 @@ func (s *Scheduler) together(tasks []func(context.Context) error) (failed []func
 	return failed
 }
 
-// publish sends messages to one queue. A result for a queue that is not there, or takes no more, goes to the one where results go that name none: what one has
-// asked for does not hold up all.
+// publish sends messages to one queue. A result for a queue that is not there, or takes no more, goes to the one where results go that name
+// none: what one has asked for does not hold up all.
 func (s *Scheduler) publish(ctx context.Context, name string, all []outgoing) error {
 	messages := make([]queue.Message, len(all))
 	for i, m := range all {
@@ -403,8 +403,8 @@ func (s *Scheduler) acknowledge(all []settling) {
 	}
 }
 
-// settle settles a message until it is settled, or comes again, and is known. One that is neither, as where the disk is full, would stay in hand, and when as
-// many are as may be, nothing would come any more.
+// settle settles a message until it is settled, or comes again, and is known. One that is neither, as where the disk is full, would stay in
+// hand, and when as many are as may be, nothing would come any more.
 func (s *Scheduler) settle(try func() error) {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := try()

@@ -110,8 +110,8 @@ func (m *measures) completed(t *task, cold bool) {
 	}
 }
 
-// Measures returns what was measured. Absent are workers that could be started, as placement.Planner.Demand takes them. It looks at all jobs that have not ended,
-// while the scheduler does nothing else: 39 ms for ten thousand jobs and ten workers, so ask each few seconds.
+// Measures returns what was measured. Absent are workers that could be started, as placement.Planner.Demand takes them. It looks at all
+// jobs that have not ended, while the scheduler does nothing else: 39 ms for ten thousand jobs and ten workers, so ask each few seconds.
 func (s *Scheduler) Measures(ctx context.Context, absent []placement.Worker) (m Measures, err error) {
 	err = s.look(ctx, func(st *state, now time.Time) { m = st.weigh(now, absent) })
 	return m, err

@@ -21,7 +21,8 @@ func (b *bench) lasts(d time.Duration, w placement.Worker, runs string) {
 	}
 }
 
-// An attempt whose worker lives, and says that it goes on, ends all the same when its timeout and the grace are over; the job is tried again, and dead after its attempts.
+// An attempt whose worker lives, and says that it goes on, ends all the same when its timeout and the grace are over; the job is tried
+// again, and dead after its attempts.
 func TestTimeoutEnforced(t *testing.T) {
 	b := newBench(t)
 	b.beats(cpu("w"), "", "")
@@ -50,7 +51,8 @@ func TestTimeoutEnforced(t *testing.T) {
 	}
 }
 
-// One that ends in time, or within the grace, is told of by its worker alone; so is one of a scheduler that did not run, or did not hear itself, meanwhile.
+// One that ends in time, or within the grace, is told of by its worker alone; so is one of a scheduler that did not run, or did not hear
+// itself, meanwhile.
 func TestTimeoutNotEnforced(t *testing.T) {
 	for name, meanwhile := range map[string]func(b *bench){
 		"in time":          func(b *bench) { b.lasts(30*time.Second, cpu("w"), "a/1") },
@@ -177,8 +179,8 @@ func TestStuckWorker(t *testing.T) {
 	}
 }
 
-// What a worker that has fallen silent may have fetched is sent again at once, though all others are busy; what was sent since, and it has got all the same, is when others
-// have had their turn.
+// What a worker that has fallen silent may have fetched is sent again at once, though all others are busy; what was sent since, and it has
+// got all the same, is when others have had their turn.
 func TestSilentWorkerHoldsMessages(t *testing.T) {
 	b := newBench(t)
 	v := cpu("v")

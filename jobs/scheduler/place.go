@@ -55,8 +55,8 @@ func (s *state) standing() bool {
 	return false
 }
 
-// first takes jobs out of the lines of those that wait: so many of those that order no device, and half as many of those that order each, or a busy GPU's would keep
-// a free CPU idle.
+// first takes jobs out of the lines of those that wait: so many of those that order no device, and half as many of those that order each,
+// or a busy GPU's would keep a free CPU idle.
 func (s *state) first(most int) (all []*task) {
 	unserved := most / 4
 	for _, device := range append([]placement.Device{""}, placement.Devices()...) {
@@ -160,8 +160,8 @@ func (s *state) decide(t *task, d placement.Decision, now time.Time) {
 	}
 }
 
-// moves tells whether a job is taken from the queue in which it is. From one of which any worker of the device takes it, it goes to another device alone, and
-// only to begin there at once: the message that it leaves behind is refused when it is claimed.
+// moves tells whether a job is taken from the queue in which it is. From one of which any worker of the device takes it, it goes to another
+// device alone, and only to begin there at once: the message that it leaves behind is refused when it is claimed.
 func (s *state) moves(t *task, d placement.Decision) bool {
 	if t.own {
 		return true

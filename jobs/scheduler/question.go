@@ -99,8 +99,8 @@ func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, mo
 	return all, more, nil
 }
 
-// catchUp waits until the store knows of what has been told: a result is sent while it is put down, and who has it may ask for a list at once. A store that fails is not
-// waited for.
+// catchUp waits until the store knows of what has been told: a result is sent while it is put down, and who has it may ask for a list at
+// once. A store that fails is not waited for.
 func (s *Scheduler) catchUp(ctx context.Context) error {
 	var tried chan struct{}
 	if err := s.look(ctx, func(*state, time.Time) { tried = s.tried }); err != nil || tried == nil {

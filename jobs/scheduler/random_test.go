@@ -12,8 +12,9 @@ import (
 	"cancha/jobs/queue"
 )
 
-// TestRandom has anything happen in any order: submissions that name each other, workers that claim, run and report what they have and what they have not, time that
-// passes, cancelling, replaying, and schedulers that take over. None of it is a fault of the states; and when honest workers are left alone, all jobs end.
+// TestRandom has anything happen in any order: submissions that name each other, workers that claim, run and report what they have and what
+// they have not, time that passes, cancelling, replaying, and schedulers that take over. None of it is a fault of the states; and when
+// honest workers are left alone, all jobs end.
 func TestRandom(t *testing.T) {
 	rounds := 100
 	if testing.Short() {

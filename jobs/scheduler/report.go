@@ -52,8 +52,8 @@ func (s *state) report(r *job.Report, now time.Time) error {
 	return nil
 }
 
-// late takes in a report of a job that is not open: it is the one that has ended it, and comes again, or one of an attempt that was given up, or that of a job whose
-// submission comes again.
+// late takes in a report of a job that is not open: it is the one that has ended it, and comes again, or one of an attempt that was given
+// up, or that of a job whose submission comes again.
 func (s *state) late(r *job.Report) error {
 	j, err := s.find(r.Job)
 	switch {
@@ -69,7 +69,8 @@ func (s *state) late(r *job.Report) error {
 	return nil
 }
 
-// maxError is how much of an error is kept, in bytes: with a result that is no larger than it may be, the message of a result is one that every broker takes.
+// maxError is how much of an error is kept, in bytes: with a result that is no larger than it may be, the message of a result is one that
+// every broker takes.
 const maxError = 16 << 10
 
 func clip(text string, most int) string {
@@ -82,9 +83,9 @@ func clip(text string, most int) string {
 // mostWorn is how often a job's message may be handed out too often before anybody has begun with it.
 const mostWorn = 3
 
-// worn looks after a job whose message was handed out too often. It may have killed its workers, or waited in hand when others did: it is sent anew, and ends when that
-// does not help. A message that came again and again while the job runs elsewhere, as after a restart of the broker, is not missed: if that worker falls silent,
-// there will be a new one.
+// worn looks after a job whose message was handed out too often. It may have killed its workers, or waited in hand when others did: it is
+// sent anew, and ends when that does not help. A message that came again and again while the job runs elsewhere, as after a restart of the
+// broker, is not missed: if that worker falls silent, there will be a new one.
 func (s *state) worn(d *queue.Delivery, now time.Time) {
 	t := s.tasks[d.ID]
 	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State != job.Assigned {

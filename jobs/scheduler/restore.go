@@ -9,8 +9,9 @@ import (
 	"cancha/jobs/store"
 )
 
-// restore takes in the open jobs of a scheduler that was before, in the order in which they came. left tells that it was closed: then the store knows of all that it
-// has done. One that was killed may have sent messages whose jobs the store has as queued, and others whose submissions come again.
+// restore takes in the open jobs of a scheduler that was before, in the order in which they came. left tells that it was closed: then the
+// store knows of all that it has done. One that was killed may have sent messages whose jobs the store has as queued, and others whose
+// submissions come again.
 func (s *state) restore(all []*job.Job, left bool, now time.Time) error {
 	s.restored, s.killed = now, !left
 	for _, j := range all {

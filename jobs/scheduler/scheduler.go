@@ -65,8 +65,9 @@ const mostResults = 100_000
 
 // Queues are what a scheduler declares: those of the contract, and its own.
 func Queues() []queue.Spec {
-	// More than a job is tried: it ends a message that kills who reads it. What the scheduler reads has no limit: some hundred messages are in hand when it is killed,
-	// and when that was twenty times, as by a memory that is too small, all of them would be dead letters, of jobs that nobody has heard of.
+	// More than a job is tried: it ends a message that kills who reads it. What the scheduler reads has no limit: some hundred messages are
+	// in hand when it is killed, and when that was twenty times, as by a memory that is too small, all of them would be dead letters, of
+	// jobs that nobody has heard of.
 	const deliveries = 20
 	return []queue.Spec{
 		{Name: job.QueueJobs, Priorities: true, Shared: true},
@@ -78,9 +79,9 @@ func Queues() []queue.Spec {
 	}
 }
 
-// Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
-// for the call alone. While the broker is away Start waits for it, and says so each five seconds. The error is ErrLed where the broker is a queue.Locker, and another scheduler
-// has its jobs.
+// Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be
+// nil. The context is for the call alone. While the broker is away Start waits for it, and says so each five seconds. The error is ErrLed
+// where the broker is a queue.Locker, and another scheduler has its jobs.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
 	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{},
 		landed: make(chan struct{}, 1), began: make(chan map[string][]job.Order, 1)}
@@ -232,7 +233,8 @@ func (s *Scheduler) listen(ctx context.Context) error {
 	return nil
 }
 
-// The most of one queue that is in hand, in bytes of bodies: of large ones fewer are taken ahead, since all that is worked on lies in memory some times.
+// The most of one queue that is in hand, in bytes of bodies: of large ones fewer are taken ahead, since all that is worked on lies in
+// memory some times.
 const (
 	most = 32 << 20
 	unit = 64 << 10
@@ -289,7 +291,8 @@ func (s *Scheduler) hear(l queue.Listener) {
 	}
 }
 
-// say has the scheduler say something to itself, as often as a worker beats: while that does not come back, it hears nobody, and silence says nothing of workers.
+// say has the scheduler say something to itself, as often as a worker beats: while that does not come back, it hears nobody, and silence
+// says nothing of workers.
 func (s *Scheduler) say(now time.Time) {
 	if now.Before(s.said.Add(s.beat())) || !s.saying.CompareAndSwap(false, true) {
 		return
@@ -340,7 +343,8 @@ func (s *Scheduler) Trouble() string {
 	return ""
 }
 
-// Stuck counts the workers that have lost slots to jobs which do not end though nobody wants them any more, and these slots. It does not wait for the scheduler.
+// Stuck counts the workers that have lost slots to jobs which do not end though nobody wants them any more, and these slots. It does not
+// wait for the scheduler.
 func (s *Scheduler) Stuck() (workers, slots int) {
 	if n := s.stuck.Load(); n != nil {
 		workers, slots = n[0], n[1]

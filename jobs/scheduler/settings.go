@@ -13,14 +13,14 @@ type Settings struct {
 	Placement placement.Settings
 	// Lease is for how long a worker may be silent before its jobs are given to others; 0: 10 s. Workers beat five times as often.
 	Lease time.Duration
-	// Backoff is how long a job waits before its second attempt, doubled for each further one, up to MaxBackoff, and between half and one and a half times of
-	// that at random, so that what failed together does not come back together; 0: 1 s, and 5 min.
+	// Backoff is how long a job waits before its second attempt, doubled for each further one, up to MaxBackoff, and between half and one
+	// and a half times of that at random, so that what failed together does not come back together; 0: 1 s, and 5 min.
 	Backoff, MaxBackoff time.Duration
-	// Unknown is after what time a job fails whose type none of the workers that are there runs, and none has ever run; 0: 30 s. One of a type that was there before
-	// waits for it.
+	// Unknown is after what time a job fails whose type none of the workers that are there runs, and none has ever run; 0: 30 s. One of a
+	// type that was there before waits for it.
 	Unknown time.Duration
-	// Grace is for how long an attempt may go on after its timeout before it ends in the store, where its worker has not said how it ended; 0: 30 s. Workers have a grace
-	// of their own, which is shorter: see worker.Config.
+	// Grace is for how long an attempt may go on after its timeout before it ends in the store, where its worker has not said how it ended;
+	// 0: 30 s. Workers have a grace of their own, which is shorter: see worker.Config.
 	Grace time.Duration
 }
 

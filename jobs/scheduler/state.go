@@ -127,7 +127,8 @@ func newEffects() effects {
 	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}, grants: map[string][]job.Order{}, keys: map[string]string{}}
 }
 
-// take returns the effects, and begins anew; landed tells when they have been carried out. The jobs are copies, for they change while these are put down; what their fields refer to never does.
+// take returns the effects, and begins anew; landed tells when they have been carried out. The jobs are copies, for they change while these
+// are put down; what their fields refer to never does.
 func (s *state) take() effects {
 	e := s.effects
 	for id, j := range e.changed {
@@ -179,7 +180,8 @@ func (s *state) note(j *job.Job, now time.Time) {
 	s.replan = true
 }
 
-// order says something to a worker. That an attempt may begin is said when it is put down that it has: one that ends its process at once would never be used up.
+// order says something to a worker. That an attempt may begin is said when it is put down that it has: one that ends its process at once
+// would never be used up.
 func (s *state) order(worker string, o job.Order) {
 	if w := s.workers[worker]; w != nil && o.Process == "" {
 		o.Process = w.process
@@ -235,7 +237,8 @@ func (s *state) send(j *job.Job) {
 	s.sendBody(j, j.Outcome)
 }
 
-// sendAgain sends a result that may have been sent before: of a submission that comes again, or by a scheduler that has ended before it put that down.
+// sendAgain sends a result that may have been sent before: of a submission that comes again, or by a scheduler that has ended before it put
+// that down.
 func (s *state) sendAgain(j *job.Job) { s.sendBody(j, j.OutcomeAgain) }
 
 func (s *state) sendBody(j *job.Job, outcome func() ([]byte, error)) {

@@ -354,7 +354,8 @@ func TestRedelivered(t *testing.T) {
 	}
 }
 
-// A worker that was started again under its name begins anew with what it ran, at once or when that is missed; it is not taken for the one that was before.
+// A worker that was started again under its name begins anew with what it ran, at once or when that is missed; it is not taken for the one
+// that was before.
 func TestStartedAgain(t *testing.T) {
 	b := newBench(t)
 	b.beats(cpu("w"), "", "")
@@ -464,8 +465,8 @@ func TestSameID(t *testing.T) {
 	}
 }
 
-// A worker that was killed and started again has its id when the process before was silent for two beats, and what that ran runs anew; at once where that has said that it
-// is gone.
+// A worker that was killed and started again has its id when the process before was silent for two beats, and what that ran runs anew; at
+// once where that has said that it is gone.
 func TestTakesOver(t *testing.T) {
 	b := newBench(t)
 	b.beatOf("first", 0)
@@ -755,8 +756,8 @@ func TestRestore(t *testing.T) {
 	b.is("same", job.Completed, "as job runs")
 }
 
-// A job that a killed scheduler may have given waits for the word of whoever has it; without one it is given. The same is true of a submission that comes again, and a
-// report of it waits until its job is known.
+// A job that a killed scheduler may have given waits for the word of whoever has it; without one it is given. The same is true of a
+// submission that comes again, and a report of it waits until its job is known.
 func TestRestoreKilled(t *testing.T) {
 	old := newBench(t)
 	for _, id := range []string{"runs", "waits", "later"} {

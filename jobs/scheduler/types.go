@@ -14,8 +14,8 @@ import (
 // folderTypes are those that cancha worker has with a folder.
 func folderTypes() []string { return []string{"notebook", "stream_query", "go_function", "forest_fit"} }
 
-// misspelled is the type that a type is most likely meant to be which nobody knows; "": none. It is one of all workers, or one of those with a folder where such a worker has
-// been there. Types of programs are not compared: "task_a" and "task_b" are both.
+// misspelled is the type that a type is most likely meant to be which nobody knows; "": none. It is one of all workers, or one of those
+// with a folder where such a worker has been there. Types of programs are not compared: "task_a" and "task_b" are both.
 func (s *state) misspelled(kind string) string {
 	if s.knows(kind) {
 		return ""
@@ -31,8 +31,8 @@ func misspelling(kind, meant string) error {
 // ErrOther tells that a job's id is of another job, with other parameters.
 var ErrOther = errors.New("the id is taken")
 
-// Check looks at a submission that is not taken in yet, for what is known of it here alone. The error is a *job.Invalid where its type is misspelled, and ErrOther
-// where its id is of another job. known tells that the job is there already.
+// Check looks at a submission that is not taken in yet, for what is known of it here alone. The error is a *job.Invalid where its type is
+// misspelled, and ErrOther where its id is of another job. known tells that the job is there already.
 func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err error) {
 	meant := ""
 	if err := s.look(ctx, func(st *state, _ time.Time) { meant = st.misspelled(spec.Type) }); err != nil {

@@ -41,11 +41,12 @@ func (s *state) tick(now time.Time) {
 	}
 }
 
-// anew is after what time there is another plan though nothing has happened, while jobs wait: a worker that was slow to tell of itself takes jobs again, and what was
-// predicted of those that run may have come otherwise.
+// anew is after what time there is another plan though nothing has happened, while jobs wait: a worker that was slow to tell of itself
+// takes jobs again, and what was predicted of those that run may have come otherwise.
 const anew = time.Second
 
-// slept tells that the scheduler itself did not run for so long: it was stopped, or its machine was. Workers are not silent because nobody has listened.
+// slept tells that the scheduler itself did not run for so long: it was stopped, or its machine was. Workers are not silent because nobody
+// has listened.
 func (s *state) slept(d time.Duration) {
 	for _, w := range s.workers {
 		w.heard, w.free = w.heard.Add(d), time.Time{}
@@ -60,8 +61,8 @@ func (s *state) slept(d time.Duration) {
 	}
 }
 
-// echo takes in what the scheduler has said to itself. If that was long ago, the broker was away, and so it was for the workers: they get the time that they need to find it
-// again, as if all had just been heard of.
+// echo takes in what the scheduler has said to itself. If that was long ago, the broker was away, and so it was for the workers: they get
+// the time that they need to find it again, as if all had just been heard of.
 func (s *state) echo(now time.Time) {
 	if s.deaf(now) {
 		s.slept(now.Sub(s.echoed))
@@ -200,8 +201,8 @@ func (s *state) unassign(w *worker, now time.Time) {
 	}
 }
 
-// silent gives up a worker of which nothing is heard. Its process may be stopped and hold what it had fetched: what it may have fetched before is sent again, for
-// whoever is free next.
+// silent gives up a worker of which nothing is heard. Its process may be stopped and hold what it had fetched: what it may have fetched
+// before is sent again, for whoever is free next.
 func (s *state) silent(w *worker, now time.Time) {
 	s.silenced[w.Device] = now
 	s.lose(w, now)
@@ -220,7 +221,8 @@ func (s *state) resend(t *task, why string, now time.Time) {
 	s.wait(t)
 }
 
-// turns are when the last message was sent with which a worker has begun, by priority: those that were sent to the same queue before it have had their turn.
+// turns are when the last message was sent with which a worker has begun, by priority: those that were sent to the same queue before it
+// have had their turn.
 type turns [job.MaxPriority + 1]time.Time
 
 // begins notes that a message has had its turn.
@@ -236,10 +238,12 @@ func (s *state) begins(t *task) {
 	of[t.Priority] = latest(of[t.Priority], t.sent)
 }
 
-// haunts is for how long a worker that has fallen silent may hold messages of which nobody knows: as long as its connection is there, the broker goes on to give it some.
+// haunts is for how long a worker that has fallen silent may hold messages of which nobody knows: as long as its connection is there, the
+// broker goes on to give it some.
 const haunts = time.Hour
 
-// passedOver tells whether a worker of the device may hold a job's message, and others have begun with what was sent a lease later, or less, and is no more urgent.
+// passedOver tells whether a worker of the device may hold a job's message, and others have begun with what was sent a lease later, or
+// less, and is no more urgent.
 func (s *state) passedOver(t *task, now time.Time) bool {
 	of, at := s.turns[t.WorkerType], s.silenced[t.WorkerType]
 	if t.own || of == nil || at.IsZero() || now.Sub(at) > haunts || now.Sub(t.sent) <= s.settings.Lease {
@@ -274,9 +278,10 @@ func (s *state) missRuns(now time.Time) {
 	}
 }
 
-// missMessages sends jobs again whose messages are not where they were sent, for a worker that could begin with them has had nothing to do for a lease, or has begun with later ones: a
-// foreign program has taken them from a queue of all workers, as the original's workers do, or somebody has purged it, or another worker has fetched them ahead and is
-// busy for hours. They go to a worker's own queue, where nobody else looks; what comes of the first message is refused.
+// missMessages sends jobs again whose messages are not where they were sent, for a worker that could begin with them has had nothing to do
+// for a lease, or has begun with later ones: a foreign program has taken them from a queue of all workers, as the original's workers do, or
+// somebody has purged it, or another worker has fetched them ahead and is busy for hours. They go to a worker's own queue, where nobody
+// else looks; what comes of the first message is refused.
 func (s *state) missMessages(now time.Time) {
 	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
 		t.passed = true
@@ -328,8 +333,8 @@ func (s *state) takeFrom(t *task, w *worker, now time.Time) {
 	s.enqueue(t, now)
 }
 
-// giveAnew looks after jobs that another scheduler had given and nobody has begun: whether their messages are there is not known, so they are sent anew, and
-// the old ones refused.
+// giveAnew looks after jobs that another scheduler had given and nobody has begun: whether their messages are there is not known, so they
+// are sent anew, and the old ones refused.
 func (s *state) giveAnew(now time.Time) {
 	s.restored = time.Time{}
 	for _, t := range s.given() {

@@ -120,7 +120,8 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"jobs": views, "more": more})
 }
 
-// mostSearches is how many lists are made at a time for which each job has to be read: 1 s for 100,000, of a processor that the scheduler has use for.
+// mostSearches is how many lists are made at a time for which each job has to be read: 1 s for 100,000, of a processor that the scheduler
+// has use for.
 const mostSearches = 2
 
 // find lists jobs; where that is a search, it may have to wait until others end.
@@ -236,8 +237,8 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusAccepted, map[string]string{"job_id": spec.ID, "job_type": spec.Type})
 }
 
-// addressable tells whether a job could be asked for here by an id: of an empty one the scheduler makes another, and these parts of an address are taken out by
-// browsers.
+// addressable tells whether a job could be asked for here by an id: of an empty one the scheduler makes another, and these parts of an
+// address are taken out by browsers.
 func addressable(id string) error {
 	switch id {
 	case "":

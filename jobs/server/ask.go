@@ -64,8 +64,8 @@ type (
 	}
 )
 
-// patience is how long the scheduler and the broker are waited for, and hopeless how long the scheduler is while something fails: until it works again, it
-// answers nobody.
+// patience is how long the scheduler and the broker are waited for, and hopeless how long the scheduler is while something fails: until it
+// works again, it answers nobody.
 const (
 	patience = 5 * time.Second
 	hopeless = time.Second

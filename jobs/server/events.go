@@ -22,8 +22,8 @@ const (
 	batch  = 500                    // events of one look
 )
 
-// events sends what happens to jobs, from now on, or behind the number that the reader has seen last. Of long ago there are none any more: then an event
-// "missed" tells how many are gone.
+// events sends what happens to jobs, from now on, or behind the number that the reader has seen last. Of long ago there are none any more:
+// then an event "missed" tells how many are gone.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.streams <- struct{}{}:
@@ -54,8 +54,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readAfter reads behind which event a stream begins; a number below 0 is that many before the last one. One beyond the last is of another store: all there is,
-// is new.
+// readAfter reads behind which event a stream begins; a number below 0 is that many before the last one. One beyond the last is of another
+// store: all there is, is new.
 func readAfter(r *http.Request, last uint64) (uint64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {

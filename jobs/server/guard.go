@@ -10,11 +10,12 @@ import (
 // healthPath is what everybody may ask.
 const healthPath = "/health"
 
-// guard decides who is answered: whoever has the token, wherever the server listens, for each account of a machine reaches its loopback, and who submits a job has
-// something run as the worker's user. A browser that has the token is answered, too, where another page makes it ask:
+// guard decides who is answered: whoever has the token, wherever the server listens, for each account of a machine reaches its loopback,
+// and who submits a job has something run as the worker's user. A browser that has the token is answered, too, where another page makes it
+// ask:
 //   - A page of another origin gets nothing, as webpage.Guard has it. To follow a link to the page is allowed.
-//   - A browser that tells no origin can be made to POST a form. A form has no Content-Type application/json, and a script of another origin has none without
-//     asking before, which is refused.
+//   - A browser that tells no origin can be made to POST a form. A form has no Content-Type application/json, and a script of another
+//     origin has none without asking before, which is refused.
 type guard struct{ *webpage.Guard }
 
 // wrap lets those requests through that are allowed.

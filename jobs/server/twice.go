@@ -10,8 +10,8 @@ import (
 	"cancha/jobs/scheduler"
 )
 
-// submissions are those that were put into job_queue here and that the scheduler may not have seen yet: of two clients that send one id at the same time, the
-// second hears that it is taken.
+// submissions are those that were put into job_queue here and that the scheduler may not have seen yet: of two clients that send one id at
+// the same time, the second hears that it is taken.
 type submissions struct {
 	mu  sync.Mutex
 	all map[string]submission

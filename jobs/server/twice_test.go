@@ -10,7 +10,8 @@ import (
 	"cancha/jobs/worker"
 )
 
-// Of clients that send one id with different parameters at the same time one is served, and the others hear so at once; the same again is the same job.
+// Of clients that send one id with different parameters at the same time one is served, and the others hear so at once; the same again is
+// the same job.
 func TestSubmittedTwice(t *testing.T) {
 	s := newSite(t)
 	answers := make([]int, 10)
@@ -47,7 +48,8 @@ func TestSubmittedTwice(t *testing.T) {
 	}
 }
 
-// A type that is almost one of those that all run is refused at once, with the name that was meant; a program's own type is taken, whatever it looks like.
+// A type that is almost one of those that all run is refused at once, with the name that was meant; a program's own type is taken, whatever
+// it looks like.
 func TestMisspelledType(t *testing.T) {
 	s := newSite(t)
 	if status, body := s.ask("POST", "jobs", `{"job_type":"matrix_multipy","size":3}`, nil); status != 400 || !strings.Contains(body, `is \"matrix_multiply\" meant?`) {

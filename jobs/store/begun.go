@@ -33,9 +33,10 @@ func openBegun(folder string) (*disk.File, error) {
 	return disk.Open(filepath.Join(folder, "begun.db"), disk.Options{Form: formBegun, Buckets: []string{string(bucketBegun), string(bucketState)}})
 }
 
-// Begin puts down that attempts have begun, durably, and may be called while Commit is under way. That has these jobs too, but among many others, and workers wait for this. The jobs are
-// some that Commit has put down as given to a worker, in the same attempt. covered are ids of jobs with which Begin was called before, and of which Commit has told since. The
-// error is ErrDeposed where the folder is another process's.
+// Begin puts down that attempts have begun, durably, and may be called while Commit is under way. That has these jobs too, but among many
+// others, and workers wait for this. The jobs are some that Commit has put down as given to a worker, in the same attempt. covered are ids
+// of jobs with which Begin was called before, and of which Commit has told since. The error is ErrDeposed where the folder is another
+// process's.
 func (s *Store) Begin(jobs []*job.Job, covered []string) error {
 	err := s.hold.Check()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"cancha/jobs/store"
 )
 
-// TestBegin: of an attempt whose beginning was put down alone, the next one who opens the folder knows, unless the job was put down later with that, or is another one.
+// TestBegin: of an attempt whose beginning was put down alone, the next one who opens the folder knows, unless the job was put down later
+// with that, or is another one.
 func TestBegin(t *testing.T) {
 	now := time.Now()
 	given := job.Job{Spec: job.Spec{ID: "a", Type: "t"}, State: job.Assigned, Submitted: now, Attempt: 2, Begun: 1}

@@ -33,8 +33,8 @@ var (
 // ErrHeld tells that another process has the folder open: it is the scheduler.
 var ErrHeld = disk.ErrHeld
 
-// ErrDeposed tells that the folder is this process's no more: another one has opened it since, or the folder was moved or removed. Nothing of the change was put
-// down, and who gets it is not the scheduler any more.
+// ErrDeposed tells that the folder is this process's no more: another one has opened it since, or the folder was moved or removed. Nothing
+// of the change was put down, and who gets it is not the scheduler any more.
 var ErrDeposed = errors.New("another process has the jobs now")
 
 // ErrUnknown tells that there is no such job, or not any more.
@@ -81,9 +81,9 @@ func open(folder string) (s *Store, err error) {
 // Looks is how often Await looks whether the folder is free.
 const Looks = 200 * time.Millisecond
 
-// Await opens a folder as Open does, and waits where another process has it, as long as the context allows: the system frees it when that process ends, however it
-// does. So a scheduler stands by. One that is only stopped keeps its folder, for what it has begun to write cannot be taken from it: whoever watches over it has to kill
-// it. held, which may be nil, hears who has it, each time that it is another one.
+// Await opens a folder as Open does, and waits where another process has it, as long as the context allows: the system frees it when that
+// process ends, however it does. So a scheduler stands by. One that is only stopped keeps its folder, for what it has begun to write cannot
+// be taken from it: whoever watches over it has to kill it. held, which may be nil, hears who has it, each time that it is another one.
 func Await(ctx context.Context, folder string, held func(error)) (*Store, error) {
 	for last := ""; ; {
 		s, err := Open(folder)

@@ -22,9 +22,9 @@ type function struct {
 	argumentType      reflect.Type
 }
 
-// Call makes a Func of a Go function, such as one of a module: func([context.Context] [, argument]) ([result] [, error]), each of which may be missing. The
-// argument is read from the job's parameters, whose fields must be those of the argument's type where that is a struct; a job whose parameters do not fit
-// fails, and is not tried again. A function of another form is an error.
+// Call makes a Func of a Go function, such as one of a module: func([context.Context] [, argument]) ([result] [, error]), each of which may
+// be missing. The argument is read from the job's parameters, whose fields must be those of the argument's type where that is a struct; a
+// job whose parameters do not fit fails, and is not tried again. A function of another form is an error.
 func Call(f any) (Func, error) {
 	c, err := formOf(f)
 	if err != nil {

@@ -16,8 +16,8 @@ type outcome struct {
 	err    error
 }
 
-// call calls the function of a job's type, and waits until it has returned, or until a grace has passed since its context has ended. In the latter case left is not nil,
-// and has the outcome when the function returns after all.
+// call calls the function of a job's type, and waits until it has returned, or until a grace has passed since its context has ended. In the
+// latter case left is not nil, and has the outcome when the function returns after all.
 func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (o outcome, left <-chan outcome) {
 	f := w.config.Funcs[spec.Type]
 	if f == nil {

@@ -9,8 +9,8 @@ import (
 	"cancha/jobs/placement"
 )
 
-// An answer that is older than a lease is of no account: the process was stopped since it has asked, and may have been given up. It asks again, and begins when the answer
-// is fresh.
+// An answer that is older than a lease is of no account: the process was stopped since it has asked, and may have been given up. It asks
+// again, and begins when the answer is fresh.
 func TestLateAnswer(t *testing.T) {
 	clock := make(chan time.Time, 1)
 	clock <- time.Unix(1000, 0)

@@ -10,8 +10,8 @@ import (
 // mostResult is how large a result may be, in bytes of JSON.
 const mostResult = 1 << 20
 
-// encode writes a result as JSON. One that is too large is refused before it is written: its text would take its memory several times over, and of a gigabyte the worker
-// would die.
+// encode writes a result as JSON. One that is too large is refused before it is written: its text would take its memory several times over,
+// and of a gigabyte the worker would die.
 func encode(result any) (json.RawMessage, error) {
 	if least := atLeast(reflect.ValueOf(result), 2*mostResult); least > mostResult {
 		return nil, large(fmt.Sprintf("more than %d", mostResult))

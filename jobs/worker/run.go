@@ -55,8 +55,9 @@ func (w *Worker) take(d *queue.Delivery) bool {
 	return true
 }
 
-// verdict tells what to do with a message. Of one attempt there may be two: a scheduler that was killed after it had sent the first one, and before it
-// had put that down, sends it again. So what this worker has in hand is not claimed a second time, which nobody could tell from the first.
+// verdict tells what to do with a message. Of one attempt there may be two: a scheduler that was killed after it had sent the first one,
+// and before it had put that down, sends it again. So what this worker has in hand is not claimed a second time, which nobody could tell
+// from the first.
 func (w *Worker) verdict(a attempt, count int) job.Verdict {
 	w.mu.Lock()
 	v := w.had.take(a)
@@ -70,8 +71,8 @@ func (w *Worker) verdict(a attempt, count int) job.Verdict {
 	return v
 }
 
-// settle settles a message until it is settled, or comes again. One that is neither, as where the broker's disk is full, would stay in hand, and when as many are
-// as may be, nothing would come any more.
+// settle settles a message until it is settled, or comes again. One that is neither, as where the broker's disk is full, would stay in
+// hand, and when as many are as may be, nothing would come any more.
 func (w *Worker) settle(try func() error) {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := try()

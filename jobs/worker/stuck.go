@@ -37,8 +37,8 @@ func (w *Worker) lose(l *lost, name string, cause error) error {
 	return err
 }
 
-// await waits until a lost slot is none any more, for its function has returned after all; false: the worker ends before. While all slots are lost the worker takes no jobs, and
-// what it has fetched goes back.
+// await waits until a lost slot is none any more, for its function has returned after all; false: the worker ends before. While all slots
+// are lost the worker takes no jobs, and what it has fetched goes back.
 func (w *Worker) await(l *lost) bool {
 	w.mu.Lock()
 	all := len(w.lost) >= w.self.Slots
@@ -98,8 +98,8 @@ func (w *Worker) reopens() bool {
 	}
 }
 
-// Stuck is closed when, for the first time, each slot has a job that does not end though nobody wants it any more. The worker takes no jobs then, unless one of those
-// ends after all: nothing but the end of the process stops them for sure.
+// Stuck is closed when, for the first time, each slot has a job that does not end though nobody wants it any more. The worker takes no jobs
+// then, unless one of those ends after all: nothing but the end of the process stops them for sure.
 func (w *Worker) Stuck() <-chan struct{} { return w.stuck }
 
 // AllStuck tells whether that is so now.

@@ -62,8 +62,8 @@ func stuck(n int) func(*job.Beat) bool {
 	return func(b *job.Beat) bool { return len(b.Stuck) == n && b.Worker.Stuck == n && len(b.Running) == 0 }
 }
 
-// TestTimeoutNotHeeded: an attempt ends a grace after its timeout though its function goes on; the slot is lost and said to be, what the worker had fetched goes back, and when the
-// function has returned the worker takes jobs again.
+// TestTimeoutNotHeeded: an attempt ends a grace after its timeout though its function goes on; the slot is lost and said to be, what the
+// worker had fetched goes back, and when the function has returned the worker takes jobs again.
 func TestTimeoutNotHeeded(t *testing.T) {
 	b := newBench(t)
 	f, begun, release := deaf(t)

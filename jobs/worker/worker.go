@@ -18,7 +18,8 @@ import (
 	"cancha/jobs/queue"
 )
 
-// Func runs a job of one type. What it returns is the result, as JSON. Its context ends when nobody wants the job any more, and it should return soon after.
+// Func runs a job of one type. What it returns is the result, as JSON. Its context ends when nobody wants the job any more, and it should
+// return soon after.
 type Func func(ctx context.Context, t *Task) (result any, err error)
 
 // Task is one attempt at a job, as a Func sees it.
@@ -52,24 +53,26 @@ func (f *final) Unwrap() error { return f.error }
 // ErrDropped is the cause with which the context of a job ends that was cancelled, or given to another worker.
 var ErrDropped = errors.New("the job is not wanted here any more")
 
-// ErrSameID tells that another process works under the worker's id, and was there first. It ends the worker; a process that is started again after the other one was killed
-// waits for two beats, and has the id then.
+// ErrSameID tells that another process works under the worker's id, and was there first. It ends the worker; a process that is started
+// again after the other one was killed waits for two beats, and has the id then.
 var ErrSameID = fmt.Errorf("another process works under the same id: %w", ErrDropped)
 
 // Config says what a worker is. Broker, Funcs and Worker.Device are needed.
 type Config struct {
 	Broker queue.Broker
-	// Worker is what the scheduler knows of it: its id ("": the host's name and the process's number), device, model, rates, memory, slots. Types are those of Funcs.
+	// Worker is what the scheduler knows of it: its id ("": the host's name and the process's number), device, model, rates, memory, slots.
+	// Types are those of Funcs.
 	Worker placement.Worker
 	Funcs  map[string]Func
 	// Own has it take only jobs that no other worker can run, so that it does not have to know the types that all know.
 	Own bool
 	// Beat is how often it tells what it does; 0: 2 s, which is what a scheduler's usual lease asks for.
 	Beat time.Duration
-	// Grace is for how long a job may go on after its context has ended, as by its timeout. Then its attempt has ended whatever its function does, and the slot in which
-	// that goes on is lost: no other job runs there until it has returned. 0: UsualGrace.
+	// Grace is for how long a job may go on after its context has ended, as by its timeout. Then its attempt has ended whatever its
+	// function does, and the slot in which that goes on is lost: no other job runs there until it has returned. 0: UsualGrace.
 	Grace time.Duration
-	// Replaced tells that whoever starts the worker starts another process in its place when Stuck is closed, so that jobs which only this worker runs are tried again.
+	// Replaced tells that whoever starts the worker starts another process in its place when Stuck is closed, so that jobs which only this
+	// worker runs are tried again.
 	Replaced bool
 	Logger   *slog.Logger // nil: silence
 }
@@ -204,7 +207,8 @@ func newWorker(c Config) (*Worker, error) {
 // ID is the worker's.
 func (w *Worker) ID() string { return w.self.ID }
 
-// Done is closed when the worker takes no more jobs for good: it was closed, its broker was, or another process has its id. Close is still to be called.
+// Done is closed when the worker takes no more jobs for good: it was closed, its broker was, or another process has its id. Close is still
+// to be called.
 func (w *Worker) Done() <-chan struct{} { return w.ctx.Done() }
 
 // Err is why the worker has ended, ErrSameID where another process has its id; nil: it works, or was closed.
@@ -280,8 +284,8 @@ func (w *Worker) consumer(ctx context.Context, spec queue.Spec) (queue.Consumer,
 	return c, err
 }
 
-// anew takes messages of a queue once more: of the worker's own that has expired while it was away, or stopped, or of any when a slot that was lost is free again. nil: the worker
-// ends before.
+// anew takes messages of a queue once more: of the worker's own that has expired while it was away, or stopped, or of any when a slot that
+// was lost is free again. nil: the worker ends before.
 func (w *Worker) anew(spec queue.Spec) queue.Consumer {
 	for w.reopens() {
 		if c, err := w.consumer(w.drain, spec); err == nil {
@@ -354,8 +358,8 @@ func (w *Worker) sources() []queue.Consumer {
 
 var errClosed = fmt.Errorf("the worker was closed: %w", ErrDropped)
 
-// Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here. A function that does not return within the grace is not waited for any
-// longer: it goes on in this process, and what comes of it is of no account.
+// Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here. A function that does not return
+// within the grace is not waited for any longer: it goes on in this process, and what comes of it is of no account.
 func (w *Worker) Close() (err error) {
 	w.end(errClosed)
 	w.work.Wait()

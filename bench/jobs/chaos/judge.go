@@ -114,8 +114,8 @@ func (v *verdict) readStore(f *field, n *notes) error {
 	return s.Open(func(j *job.Job) error { v.is("%s is among those that are open", j.ID); return nil })
 }
 
-// readSlots looks whether each worker is there at the end, and has lost as many slots as it says: one for each job that it was told to stop in vain since it was started, and not all,
-// for then it starts anew.
+// readSlots looks whether each worker is there at the end, and has lost as many slots as it says: one for each job that it was told to stop
+// in vain since it was started, and not all, for then it starts anew.
 func (v *verdict) readSlots(f *field, n *notes) {
 	for _, p := range f.processes {
 		if p.role.Name != "worker" {
@@ -154,8 +154,8 @@ func isDeaf(name string) bool {
 	return err == nil && kind(i) == "deaf"
 }
 
-// compare holds a job of the store against what it had to become, and against what its workers have noted: a begin that only one of both knows of needs a fault of who has
-// claimed the job, or a kill of scheduler or broker, between the claim and the job's end.
+// compare holds a job of the store against what it had to become, and against what its workers have noted: a begin that only one of both
+// knows of needs a fault of who has claimed the job, or a kill of scheduler or broker, between the claim and the job's end.
 func (v *verdict) compare(f *field, n *notes, i int, j *job.Job) {
 	if j.State != wanted(i) || !right(i, string(j.Result)) {
 		v.is("%s (%s) is %q with %s, and had to be %s", id(i), kind(i), j.State, j.Result, wanted(i))
@@ -175,8 +175,9 @@ func (v *verdict) compare(f *field, n *notes, i int, j *job.Job) {
 	v.is("%s: the store has counted %d begins, and its workers %d", id(i), j.Begun, len(runs))
 }
 
-// explain goes through the runs of each job: of those that share a key together. One had to be, and one more for each failure; of the others each is explained by a kill of
-// a process that took part, between the claim of the run before and the moment when its end was put down, or before the next one; or by a stop of a worker.
+// explain goes through the runs of each job: of those that share a key together. One had to be, and one more for each failure; of the
+// others each is explained by a kill of a process that took part, between the claim of the run before and the moment when its end was put
+// down, or before the next one; or by a stop of a worker.
 func (v *verdict) explain(f *field, n *notes) {
 	groups := map[string][]*run{}
 	for i := range f.jobs {
@@ -237,7 +238,8 @@ func (f *field) stoppedWithin(pid int, from, to time.Time) bool {
 	return slices.ContainsFunc(f.faults, func(x fault) bool { return x.what == stopped && x.pid == pid && x.overlaps(from, to) })
 }
 
-// killedWithin tells who was killed in a time: that worker, the scheduler that led, or the broker. A standby does nothing, and so its death explains nothing.
+// killedWithin tells who was killed in a time: that worker, the scheduler that led, or the broker. A standby does nothing, and so its death
+// explains nothing.
 func (f *field) killedWithin(n *notes, worker int, from, to time.Time) string {
 	for _, x := range f.faults {
 		took := x.pid == worker || x.name == "scheduler" && n.led[x.pid] || x.name == "broker"

@@ -67,8 +67,8 @@ type File struct {
 	broken error // why nothing more is read or written
 }
 
-// Open opens a file, and makes it where it is not there. The error is ErrHeld where another process has it, and ErrDamaged where it is not whole. Only whoever
-// has the hold of the folder makes files there.
+// Open opens a file, and makes it where it is not there. The error is ErrHeld where another process has it, and ErrDamaged where it is not
+// whole. Only whoever has the hold of the folder makes files there.
 func Open(path string, o Options) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -87,8 +87,8 @@ func Open(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// ensure makes the file where it is not there: under another name at first, so that one that a full disk or a crash has left half made is in nobody's way. So an
-// empty one has lost what it had.
+// ensure makes the file where it is not there: under another name at first, so that one that a full disk or a crash has left half made is
+// in nobody's way. So an empty one has lost what it had.
 func ensure(path string, o Options) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() == 0 {
@@ -128,7 +128,8 @@ func syncFolder(folder string) error {
 
 func (f *File) open() error {
 	return guarded(func() (err error) {
-		// The list of free pages is kept in the file: without it bbolt looks for them in a goroutine of its own, where a damaged page ends the process.
+		// The list of free pages is kept in the file: without it bbolt looks for them in a goroutine of its own, where a damaged page ends
+		// the process.
 		f.db, err = bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: 250 * time.Millisecond, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
 			OpenFile: openThere})
 		if errors.Is(err, bolterrors.ErrTimeout) {
@@ -202,8 +203,9 @@ func full(err error) error {
 	return err
 }
 
-// Write makes one transaction; extra is how far it may exceed the limit. After an error nothing of it is in the file; it is queue.ErrFull where there is no
-// room, and ErrLost where the file is no more where it was opened, for 20 ms at least. do may be called in a transaction that fails, so it changes nothing else.
+// Write makes one transaction; extra is how far it may exceed the limit. After an error nothing of it is in the file; it is queue.ErrFull
+// where there is no room, and ErrLost where the file is no more where it was opened, for 20 ms at least. do may be called in a transaction
+// that fails, so it changes nothing else.
 func (f *File) Write(extra int, do func(*Tx) error) error {
 	if f.broken != nil {
 		return f.broken
@@ -236,7 +238,8 @@ func (f *File) Write(extra int, do func(*Tx) error) error {
 	return full(err)
 }
 
-// looks is how often the writer looks at the path. Before each commit it made those a tenth of a millisecond longer (of half a millisecond, measured on ext4).
+// looks is how often the writer looks at the path. Before each commit it made those a tenth of a millisecond longer (of half a millisecond,
+// measured on ext4).
 const looks = 20 * time.Millisecond
 
 // still looks whether what is written will be found: a file that was moved or removed takes all that comes, and nobody looks into it.
@@ -252,7 +255,8 @@ func (f *File) still() error {
 	return err
 }
 
-// anew opens the file again after a commit that failed, of which bbolt's memory and the disk may tell different things, and looks whether it is there.
+// anew opens the file again after a commit that failed, of which bbolt's memory and the disk may tell different things, and looks whether
+// it is there.
 func (f *File) anew(failed error) (written bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

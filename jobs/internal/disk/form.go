@@ -15,8 +15,8 @@ type Migration struct {
 	Do func(*Tx) error
 }
 
-// recognize looks at the form of a file: its own is taken, an older one is made newer, and another one refused by name. Of its own it writes nothing, so that a
-// full disk can be read.
+// recognize looks at the form of a file: its own is taken, an older one is made newer, and another one refused by name. Of its own it
+// writes nothing, so that a full disk can be read.
 func (f *File) recognize() error {
 	form := ""
 	err := f.db.View(func(tx *bbolt.Tx) error {

@@ -19,8 +19,8 @@ var ErrHeld = errors.New("another process has it open")
 // ErrLost tells that a folder that was held is another one now.
 var ErrLost = errors.New("the folder was moved or removed while it was in use")
 
-// Hold is the right to use a folder. The system takes it back when the process ends, however it does. It is a lock beside bbolt's own, which is let go for a
-// moment when the file is opened anew after a failed commit.
+// Hold is the right to use a folder. The system takes it back when the process ends, however it does. It is a lock beside bbolt's own,
+// which is let go for a moment when the file is opened anew after a failed commit.
 type Hold struct{ file *os.File }
 
 // holder is what stands in the file of a hold.
@@ -74,8 +74,8 @@ func holderIn(f *os.File) string {
 	return fmt.Sprintf("held by process %d since %s", h.PID, h.Since.Format(time.DateTime))
 }
 
-// Check tells whether the folder is still the one of which this is the hold. It is not where somebody has moved or removed it: the system lets another process take
-// hold of a new one of that name, and what is written to the old one is lost.
+// Check tells whether the folder is still the one of which this is the hold. It is not where somebody has moved or removed it: the system
+// lets another process take hold of a new one of that name, and what is written to the old one is lost.
 func (h *Hold) Check() error {
 	mine, err := h.file.Stat()
 	if err != nil {

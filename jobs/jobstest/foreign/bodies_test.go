@@ -43,8 +43,9 @@ const envQuiet = "CANCHA_QUIET"
 // metrics are those of the contract, which each result has by these names.
 var metrics = []string{"job_id", "job_type", "worker_id", "worker_type", "processing_time", "device", "status"}
 
-// TestBodies: the contract's submissions are done as they say, by pika, with each metric by its name. What is done grows with iterations, epochs and batch_size as the
-// session's own count has it, and so do the first prediction and the processor's time; on a quiet machine the time is in proportion.
+// TestBodies: the contract's submissions are done as they say, by pika, with each metric by its name. What is done grows with iterations,
+// epochs and batch_size as the session's own count has it, and so do the first prediction and the processor's time; on a quiet machine the
+// time is in proportion.
 func TestBodies(t *testing.T) {
 	p := newPlace(t)
 	p.house()
@@ -79,8 +80,8 @@ func TestBodies(t *testing.T) {
 // pairs is how many pairs of runs are compared: what else there is on a machine makes some of them longer, and not most.
 const pairs = 7
 
-// proportional: four times as much takes four times as long within a fifth, by the processing_time and by the time of the processor. The runs of a pair follow one another, and the
-// median of the pairs counts.
+// proportional: four times as much takes four times as long within a fifth, by the processing_time and by the time of the processor. The
+// runs of a pair follow one another, and the median of the pairs counts.
 func (p *place) proportional(body, name string, much int) {
 	p.Helper()
 	var took, computed []float64
@@ -163,7 +164,8 @@ func (p *place) predicted(a answer) float64 {
 	return all[placement.CPU]
 }
 
-// aggregates: the results, as a file of them, give what the contract counts: by job type and worker type how many, their mean, least and longest, and a rate.
+// aggregates: the results, as a file of them, give what the contract counts: by job type and worker type how many, their mean, least and
+// longest, and a rate.
 func (p *place) aggregates() {
 	p.Helper()
 	path := p.TempDir() + "/results.jsonl"

@@ -295,7 +295,8 @@ func (p *place) same(r *operation.Result, shape []int64, want []float64) {
 	}
 }
 
-// TestOdd: messages as programs write them that mean no harm. What is no job gets a result that says so; what has no properties is a job all the same.
+// TestOdd: messages as programs write them that mean no harm. What is no job gets a result that says so; what has no properties is a job
+// all the same.
 func TestOdd(t *testing.T) {
 	p := newPlace(t)
 	p.house()
@@ -364,8 +365,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestWorker: a program that takes from cpu_queue what is meant for workers, and answers into result_queue itself, asks nobody and tells nobody else. Whoever
-// reads results has its answer; the job is sent once more, past that program, and the job's own result comes as well.
+// TestWorker: a program that takes from cpu_queue what is meant for workers, and answers into result_queue itself, asks nobody and tells
+// nobody else. Whoever reads results has its answer; the job is sent once more, past that program, and the job's own result comes as well.
 func TestWorker(t *testing.T) {
 	p := newPlace(t)
 	p.house()

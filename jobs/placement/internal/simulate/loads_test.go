@@ -23,9 +23,9 @@ func changed(change func(w []Worker)) []Worker {
 	return w
 }
 
-// TestOtherLoads: what the recorded load shows holds for others, and where workers are not what they say, or do not stay, no rule that knows nothing ends
-// sooner by more than a tenth; by three where a GPU is a hundred times slower than it says, for what has begun there is not taken back. Gains grow with the load: of 200
-// jobs within 20 s each policy ends soon after the last was submitted.
+// TestOtherLoads: what the recorded load shows holds for others, and where workers are not what they say, or do not stay, no rule that
+// knows nothing ends sooner by more than a tenth; by three where a GPU is a hundred times slower than it says, for what has begun there is
+// not taken back. Gains grow with the load: of 200 jobs within 20 s each policy ends soon after the last was submitted.
 func TestOtherLoads(t *testing.T) {
 	for _, c := range []struct {
 		name     string

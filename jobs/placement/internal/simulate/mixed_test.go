@@ -73,8 +73,9 @@ func (r recordedJob) job() Job {
 // one draws one of some values.
 func one[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// draw makes a load. Sizes are those of such programs: matrices from 256 to 8192, networks on pictures of 28 × 28 and 32 × 32, vectors that fit into caches and
-// such that do not, photographs up to 24 megapixels. Half of the jobs are submitted in three bursts, as notebooks do it, the rest within 20 s.
+// draw makes a load. Sizes are those of such programs: matrices from 256 to 8192, networks on pictures of 28 × 28 and 32 × 32, vectors that
+// fit into caches and such that do not, photographs up to 24 megapixels. Half of the jobs are submitted in three bursts, as notebooks do
+// it, the rest within 20 s.
 func draw(seed uint64, n int) recorded {
 	r := rand.New(rand.NewPCG(seed, 0))
 	load := recorded{Made: mixedMade}
@@ -228,7 +229,8 @@ func run(t *testing.T, jobs []Job, workers []Worker, p Policy) *Result {
 	return r
 }
 
-// bound is before when no schedule ends the load: jobs may be cut into pieces, nothing is ever waited for but the GPU, and what it gains most by is its.
+// bound is before when no schedule ends the load: jobs may be cut into pieces, nothing is ever waited for but the GPU, and what it gains
+// most by is its.
 func bound(jobs []Job, gpuFrom float64) float64 {
 	order := slices.Clone(jobs)
 	gain := func(j Job) float64 { return j.Seconds[placement.CPU] / j.Seconds[placement.GPU] }
@@ -251,8 +253,8 @@ func bound(jobs []Job, gpuFrom float64) float64 {
 	return high
 }
 
-// TestMixed: the recorded load ends at least 1.5 times sooner than by the wish for a GPU and than in turns, though nothing is known of it at first, and no
-// schedule whatever ends it 20 % sooner.
+// TestMixed: the recorded load ends at least 1.5 times sooner than by the wish for a GPU and than in turns, though nothing is known of it
+// at first, and no schedule whatever ends it 20 % sooner.
 func TestMixed(t *testing.T) {
 	jobs := mixed(t)
 	ours := run(t, jobs, cluster(), predicted(t, &placement.History{}))

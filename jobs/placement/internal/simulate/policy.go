@@ -90,8 +90,8 @@ func (q *queues) Done(Job, placement.Worker, float64) {}
 
 func byDevice(w placement.Worker, queue string) bool { return string(w.Device) == queue }
 
-// PreferGPU routes as the original's scheduler does: a job that prefers a GPU into gpu_queue, any other into cpu_queue. The workers of a device share its
-// queue, and take one job at a time.
+// PreferGPU routes as the original's scheduler does: a job that prefers a GPU into gpu_queue, any other into cpu_queue. The workers of a
+// device share its queue, and take one job at a time.
 func PreferGPU() Policy {
 	return &queues{kept: map[string]string{}, serves: byDevice, route: func(j Job) string {
 		if j.PreferGPU {

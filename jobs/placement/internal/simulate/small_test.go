@@ -18,8 +18,8 @@ type small struct {
 	history *placement.History
 }
 
-// drawSmall draws 2 to 4 workers, of which some start late, and 2 to 9 jobs, whose times differ by worker as much as between CPU and GPU or not at all. The
-// history knows them, but for noise: the standard deviation of the logarithm of what a run really takes.
+// drawSmall draws 2 to 4 workers, of which some start late, and 2 to 9 jobs, whose times differ by worker as much as between CPU and GPU or
+// not at all. The history knows them, but for noise: the standard deviation of the logarithm of what a run really takes.
 func drawSmall(seed uint64, noise, within float64) small {
 	r := rand.New(rand.NewPCG(seed, 10))
 	c := small{history: &placement.History{}}
@@ -117,9 +117,9 @@ func ratios(t *testing.T, cases int, noise, within float64) (all []float64, mean
 	return all, mean
 }
 
-// TestSmall: with known times each of 1,000 cases ends within 10 % of the best schedule there is. Where a run takes what it takes by chance, and where jobs
-// come one after another, the best schedule is that of somebody who knows the future; that of nobody else is within 10 % of it each time, but ours is in the
-// mean.
+// TestSmall: with known times each of 1,000 cases ends within 10 % of the best schedule there is. Where a run takes what it takes by
+// chance, and where jobs come one after another, the best schedule is that of somebody who knows the future; that of nobody else is within
+// 10 % of it each time, but ours is in the mean.
 func TestSmall(t *testing.T) {
 	for _, c := range []struct {
 		name          string
