@@ -123,14 +123,16 @@ func (k *Cluster) await(ctx context.Context, id string, e *ended) (*Result, erro
 			return nil, context.Cause(ctx)
 		case <-look:
 		}
-		if j, err := k.Job(ctx, id); err == nil && j.State.Ended() && j.Other(e.spec) == "" { // with other parameters it was refused, and an answer is on its way
+		if j, err := k.Job(ctx, id); err == nil && j.State.Ended() &&
+			j.Other(e.spec) == "" { // with other parameters it was refused, and an answer is on its way
 			return outcome(j), nil
 		}
 	}
 }
 
 func outcome(j *Job) *Result {
-	r := &Result{ID: j.ID, Type: j.Type, State: j.State, Error: j.Error, Value: j.Result, Worker: j.Worker, Device: string(j.WorkerType), Reason: j.Reason, Attempts: j.Begun, Seconds: j.Ran}
+	r := &Result{ID: j.ID, Type: j.Type, State: j.State, Error: j.Error, Value: j.Result, Worker: j.Worker, Device: string(j.WorkerType),
+		Reason: j.Reason, Attempts: j.Begun, Seconds: j.Ran}
 	if !j.Started.IsZero() {
 		r.Queued = j.Started.Sub(j.Submitted).Seconds()
 	}

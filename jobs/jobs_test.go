@@ -204,7 +204,8 @@ func TestRemote(t *testing.T) {
 	t.Setenv("RABBITMQ_PORT", "1")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("it took too long"))
 	defer cancel()
-	if _, err := jobs.Open(ctx, jobs.Config{}); err == nil || !strings.Contains(err.Error(), "RABBITMQ_HOST is 127.0.0.1") || !strings.Contains(err.Error(), "it took too long") {
+	if _, err := jobs.Open(ctx, jobs.Config{}); err == nil || !strings.Contains(err.Error(), "RABBITMQ_HOST is 127.0.0.1") ||
+		!strings.Contains(err.Error(), "it took too long") {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("RABBITMQ_PORT", "none")
@@ -281,7 +282,8 @@ func TestMap(t *testing.T) {
 	if err != nil || fmt.Sprint(squares) != "[1 4 9 16]" {
 		t.Errorf("got %v, %v", squares, err)
 	}
-	words, err := jobs.Map(t.Context(), k, []string{"a", "b"}, func(_ context.Context, s string) (string, error) { return s + s, nil }) // another call, the same worker
+	words, err := jobs.Map(t.Context(), k, []string{"a", "b"},
+		func(_ context.Context, s string) (string, error) { return s + s, nil }) // another call, the same worker
 	if err != nil || fmt.Sprint(words) != "[aa bb]" {
 		t.Errorf("got %v, %v", words, err)
 	}
@@ -294,14 +296,19 @@ func TestMap(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := jobs.Map(ctx, k, []int{1}, func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() }); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := jobs.Map(ctx, k, []int{1}, func(ctx context.Context, _ int) (int, error) {
+		<-ctx.Done()
+		return 0,
+			ctx.Err()
+	}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestRefused(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})
-	for _, s := range []jobs.Spec{{}, {Type: "t", Parameters: jobs.Parameters{"f": func() {}}.JSON()}, {Type: jobs.MatrixMultiply, Parameters: jobs.Parameters{"size": -1}.JSON()}} {
+	for _, s := range []jobs.Spec{{}, {Type: "t", Parameters: jobs.Parameters{"f": func() {}}.JSON()},
+		{Type: jobs.MatrixMultiply, Parameters: jobs.Parameters{"size": -1}.JSON()}} {
 		if _, err := k.Submit(t.Context(), s); err == nil {
 			t.Errorf("%+v was taken", s)
 		}
@@ -353,7 +360,8 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, two := got.Row(0), got.Row(1)
-	if one["state"] != "completed" || one["device"] != "cpu" || one["predicted_s"] == 0.0 || two["state"] != "failed" || !strings.Contains(fmt.Sprint(two["why"]), "deadline") {
+	if one["state"] != "completed" || one["device"] != "cpu" || one["predicted_s"] == 0.0 || two["state"] != "failed" ||
+		!strings.Contains(fmt.Sprint(two["why"]), "deadline") {
 		t.Errorf("got %v and %v", one, two)
 	}
 	if _, err := k.Results(t.Context(), "nobody"); !errors.Is(err, jobs.ErrUnknown) {

@@ -284,7 +284,8 @@ func (k *Cluster) compute(ctx context.Context) error {
 		return nil
 	}
 	if _, device := k.config.Session.Devices(); device != nil {
-		return k.work(ctx, placement.Worker{Device: placement.GPU, Model: device.Name, Memory: float64(device.Memory)}, operation.Funcs(k.config.Session), false)
+		return k.work(ctx, placement.Worker{Device: placement.GPU, Model: device.Name, Memory: float64(device.Memory)},
+			operation.Funcs(k.config.Session), false)
 	}
 	return nil
 }

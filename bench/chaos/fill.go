@@ -24,7 +24,8 @@ func fill(ctx context.Context, brokers []string, topic string, n int, seed uint6
 	for i := range n {
 		at = at.Add(time.Duration(dice.IntN(20)) * time.Millisecond)
 		key := fmt.Sprintf("k%d", dice.IntN(200))
-		value := fmt.Sprintf(`{"k":%q,"id":%d,"x":%.3f,"ts":%d}`, key, i, dice.NormFloat64(), at.Add(-time.Duration(dice.IntN(7000))*time.Millisecond).UnixMilli())
+		value := fmt.Sprintf(`{"k":%q,"id":%d,"x":%.3f,"ts":%d}`, key, i, dice.NormFloat64(),
+			at.Add(-time.Duration(dice.IntN(7000))*time.Millisecond).UnixMilli())
 		if dice.IntN(5000) == 0 {
 			value = value[:len(value)/2]
 		}

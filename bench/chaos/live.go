@@ -46,7 +46,8 @@ func liveTrial(ctx context.Context, f *field, dir string, out io.Writer) error {
 		return err
 	}
 	o.took = time.Since(began)
-	fmt.Fprintf(out, "seconds → kafka %d at once, one killed each %v for %v: %v; longest gap in the output %v, of one partition %v\n", t.members, *every, *live, o,
+	fmt.Fprintf(out, "seconds → kafka %d at once, one killed each %v for %v: %v; longest gap in the output %v, of one partition %v\n",
+		t.members, *every, *live, o,
 		gaps.all.Round(time.Millisecond), gaps.longest().Round(time.Millisecond))
 	if !o.ok() {
 		return errors.New("the rows are not the same")

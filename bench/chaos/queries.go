@@ -87,7 +87,8 @@ func (r role) query() (*stream.Query, error) {
 	switch r.Query {
 	case "windows":
 		return moves(r.source(0)).KeyedBy("k").Watermark(5*time.Second).GroupBy("k").Window(stream.Sliding(20*time.Second, 10*time.Second)).
-			Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")), stream.CountDistinct("ids", stream.Field("id")), stream.First("first", stream.Field("id"))), nil
+			Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")), stream.CountDistinct("ids", stream.Field("id")),
+				stream.First("first", stream.Field("id"))), nil
 	case "seconds":
 		return moves(r.source(0)).KeyedBy("k").Watermark(200*time.Millisecond).GroupBy("k").Window(stream.Tumbling(time.Second)).
 			Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")), stream.First("first", stream.Field("id"))), nil

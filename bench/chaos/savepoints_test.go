@@ -54,7 +54,8 @@ func oneFile(name string, sink func(path string) *file.Sink) func(t *testing.T) 
 	return func(t *testing.T) outlet {
 		dir := t.TempDir()
 		at := func(of string) string { return filepath.Join(dir, of+"-"+name) }
-		return outlet{func(of string) stream.Sink { return sink(at(of)) }, func(t *testing.T, of string) map[string]int { return without(t, "id", at(of)) }, true, true}
+		return outlet{func(of string) stream.Sink { return sink(at(of)) },
+			func(t *testing.T, of string) map[string]int { return without(t, "id", at(of)) }, true, true}
 	}
 }
 
@@ -62,7 +63,8 @@ func folderOf(end string, sink func(dir string) stream.Sink) func(t *testing.T) 
 	return func(t *testing.T) outlet {
 		dir := t.TempDir()
 		at := func(of string) string { return filepath.Join(dir, of) }
-		return outlet{func(of string) stream.Sink { return sink(at(of)) }, func(t *testing.T, of string) map[string]int { return inFolder(t, at(of), end) }, true, false}
+		return outlet{func(of string) stream.Sink { return sink(at(of)) },
+			func(t *testing.T, of string) map[string]int { return inFolder(t, at(of), end) }, true, false}
 	}
 }
 
@@ -241,7 +243,8 @@ func (w *world) refused(err error) {
 	switch {
 	case err == nil:
 		w.Error("it starts")
-	case !strings.Contains(err.Error(), "write to another") && !strings.Contains(err.Error(), "move it away") && !strings.Contains(err.Error(), "write to another place"):
+	case !strings.Contains(err.Error(), "write to another") && !strings.Contains(err.Error(), "move it away") &&
+		!strings.Contains(err.Error(), "write to another place"):
 		w.Errorf("it does not say what to do: %v", err)
 	}
 }

@@ -28,7 +28,8 @@ func TestNoRoom(t *testing.T) {
 		what, want string
 		do         func() error
 	}{
-		{"full", "there is no room for a/out in the worker's folder " + dir + ": no space", func() error { return f.Write("a", "a/out", bytes.Repeat([]byte("x"), 100<<10)) }},
+		{"full", "there is no room for a/out in the worker's folder " + dir + ": no space",
+			func() error { return f.Write("a", "a/out", bytes.Repeat([]byte("x"), 100<<10)) }},
 		{"with room", "", func() error { return f.Write("a", "a/out", []byte("x")) }},
 		{"read-only", " in its folder " + dir + ": read-only", func() error {
 			if err := mount(syscall.MS_REMOUNT | syscall.MS_RDONLY); err != nil {

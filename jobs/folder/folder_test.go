@@ -32,8 +32,9 @@ func works(t *testing.T) (f *folder.Folder, dir, outside string) {
 	put(filepath.Join(dir, "plain"), "plain")
 	put(filepath.Join(dir, "sub", "deep"), "deep")
 	for link, to := range map[string]string{
-		"file-out": filepath.Join(outside, "secret"), "dir-out": outside, "up": "..", "chain": "dir-out", "nowhere": "not-there", "new-out": filepath.Join(outside, "new"),
-		"loop": "loop", "file-in": "sub/deep", "dir-in": "sub", "sub/back": "../plain", "sub/out": "../../" + filepath.Base(outside), "self": dir,
+		"file-out": filepath.Join(outside, "secret"), "dir-out": outside, "up": "..", "chain": "dir-out", "nowhere": "not-there",
+		"new-out": filepath.Join(outside, "new"),
+		"loop":    "loop", "file-in": "sub/deep", "dir-in": "sub", "sub/back": "../plain", "sub/out": "../../" + filepath.Base(outside), "self": dir,
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -61,7 +62,8 @@ func works(t *testing.T) (f *folder.Folder, dir, outside string) {
 // TestRead: regular files of the folder are read, also by links that stay inside, and nothing else is; nothing waits for a pipe.
 func TestRead(t *testing.T) {
 	f, dir, outside := works(t)
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "large"), nil, 0o600), os.Truncate(filepath.Join(dir, "large"), 20<<30)); err != nil { // it takes no room
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "large"), nil, 0o600),
+		os.Truncate(filepath.Join(dir, "large"), 20<<30)); err != nil { // it takes no room
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, want, fail string }{
@@ -125,7 +127,8 @@ func TestGone(t *testing.T) {
 // TestDir: a process works in folders of the folder alone.
 func TestDir(t *testing.T) {
 	f, dir, _ := works(t)
-	for name, want := range map[string]string{".": dir, "sub": filepath.Join(dir, "sub"), "dir-in": filepath.Join(dir, "dir-in"), "dir-out": "", "self": "", "..": "", "plain": "", "none": "", "pipe": ""} {
+	for name, want := range map[string]string{".": dir, "sub": filepath.Join(dir, "sub"), "dir-in": filepath.Join(dir, "dir-in"),
+		"dir-out": "", "self": "", "..": "", "plain": "", "none": "", "pipe": ""} {
 		if got, err := f.Dir(name); got != want || (err == nil) != (want != "") || err != nil && !worker.IsFinal(err) {
 			t.Errorf("%q: got %q, %v, want %q", name, got, err, want)
 		}
@@ -197,7 +200,8 @@ func TestWrite(t *testing.T) {
 // untouched looks that what was there is as it was, and that nothing new lies outside or is left of what was refused.
 func untouched(t *testing.T, dir, outside string) {
 	t.Helper()
-	for path, want := range map[string]string{filepath.Join(outside, "secret"): secret, filepath.Join(dir, "plain"): "plain", filepath.Join(dir, "sub/deep"): "deep"} {
+	for path, want := range map[string]string{filepath.Join(outside, "secret"): secret, filepath.Join(dir, "plain"): "plain",
+		filepath.Join(dir, "sub/deep"): "deep"} {
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
 		}
@@ -275,7 +279,8 @@ func TestHostile(t *testing.T) {
 	f, dir, outside := works(t)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	pieces := []string{"..", ".", "", "plain", "sub", "deep", "file-out", "dir-out", "chain", "up", "self", "dir-in", "file-in", "pipe", "socket", "new", "new-out", "loop", "nowhere", "secret",
+	pieces := []string{"..", ".", "", "plain", "sub", "deep", "file-out", "dir-out", "chain", "up", "self", "dir-in", "file-in", "pipe",
+		"socket", "new", "new-out", "loop", "nowhere", "secret",
 		filepath.Base(outside), outside, ".cancha", "written", "\x00", "a\nb", "~", "proc", "%2e%2e", `..\..`}
 	for range 1500 {
 		var parts []string

@@ -28,16 +28,19 @@ func TestRead(t *testing.T) {
 			Spec{ID: "a", Type: "t", Parameters: json.RawMessage(`{"x":[1]}`), Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`)}}},
 		{"all", queue.Message{ID: "other", Priority: 2, ReplyTo: "q", CorrelationID: "c", Body: []byte(`{"schema":1,"job_id":"a","job_type":"t","parameters":{},"device":"gpu","priority":9,"key":"k",
 			"not_before":"2027-01-15T08:00:00.5Z","deadline":1800000001,"timeout":1.5,"max_attempts":5,"after":["b","c"],"result_ttl":60,"reply_to":"r"}`)},
-			Spec{ID: "a", Type: "t", Parameters: json.RawMessage(`{}`), Device: placement.GPU, Priority: 9, Key: "k", NotBefore: at, Deadline: at.Add(time.Second / 2),
-				Timeout: 1500 * time.Millisecond, Attempts: 5, After: []string{"b", "c"}, ResultTTL: time.Minute, ReplyTo: "r", Correlation: "c"}},
+			Spec{ID: "a", Type: "t", Parameters: json.RawMessage(`{}`), Device: placement.GPU, Priority: 9, Key: "k", NotBefore: at,
+				Deadline: at.Add(time.Second / 2),
+				Timeout:  1500 * time.Millisecond, Attempts: 5, After: []string{"b", "c"}, ResultTTL: time.Minute, ReplyTo: "r", Correlation: "c"}},
 		{"with a mark", queue.Message{Body: []byte("\ufeff" + `{"job_type":"t","schema":1.0,"timeout":1e-9}`)}, Spec{Type: "t", Timeout: time.Microsecond}},
 		{"beside", queue.Message{Body: []byte(`{"job_type":"vector_addition","size":5,"seed":1,"data":{"seed":2,"who":"me"}}`)},
-			Spec{Type: VectorAddition, Parameters: json.RawMessage(`{"seed":2,"size":5,"who":"me"}`), Unknown: map[string]json.RawMessage{"size": json.RawMessage("5"), "seed": json.RawMessage("1")}}},
+			Spec{Type: VectorAddition, Parameters: json.RawMessage(`{"seed":2,"size":5,"who":"me"}`),
+				Unknown: map[string]json.RawMessage{"size": json.RawMessage("5"), "seed": json.RawMessage("1")}}},
 		{"digits", queue.Message{Body: []byte(`{"job_type":"t","parameters":{"n":12345678901234567890123},"n":1.00000000000000000001,"Job_Type":"u"}`)},
 			Spec{Type: "t", Parameters: json.RawMessage(`{"n":12345678901234567890123}`),
 				Unknown: map[string]json.RawMessage{"n": json.RawMessage("1.00000000000000000001"), "Job_Type": json.RawMessage(`"u"`)}}},
 		{"nothing said", queue.Message{Priority: 2, Body: []byte(`{"job_type":"t","device":"auto","priority":null,"after":null,"deadline":null,"parameters":null}`)},
-			Spec{Type: "t", Priority: 2, Parameters: json.RawMessage(`{"parameters":null}`), Unknown: map[string]json.RawMessage{"parameters": json.RawMessage("null")}}},
+			Spec{Type: "t", Priority: 2, Parameters: json.RawMessage(`{"parameters":null}`),
+				Unknown: map[string]json.RawMessage{"parameters": json.RawMessage("null")}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Read(&test.m)
@@ -127,8 +130,10 @@ func TestMessage(t *testing.T) {
 	at := time.Unix(1_800_000_000, 250_000_000).UTC()
 	for _, want := range []Spec{
 		{ID: "a", Type: "t"},
-		{ID: "a", Type: "t", Parameters: json.RawMessage(`{"x":1}`), Device: placement.CPU, PreferGPU: true, Priority: 3, Key: "k", NotBefore: at, Deadline: at.Add(time.Hour),
-			Timeout: time.Minute, Attempts: 2, After: []string{"b"}, ResultTTL: time.Hour, ReplyTo: "r", Unknown: map[string]json.RawMessage{"y": json.RawMessage("[2]")}},
+		{ID: "a", Type: "t", Parameters: json.RawMessage(`{"x":1}`), Device: placement.CPU, PreferGPU: true, Priority: 3, Key: "k",
+			NotBefore: at, Deadline: at.Add(time.Hour),
+			Timeout: time.Minute, Attempts: 2, After: []string{"b"}, ResultTTL: time.Hour, ReplyTo: "r",
+			Unknown: map[string]json.RawMessage{"y": json.RawMessage("[2]")}},
 	} {
 		m, err := want.Message()
 		if err != nil {

@@ -85,7 +85,8 @@ func (j *Job) outcome(redelivered bool) ([]byte, error) {
 // job that has completed.
 func ofOutcome(name string) bool {
 	switch name {
-	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time", "processing_time", "queue_time", "redelivered", "result", "error",
+	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time",
+		"processing_time", "queue_time", "redelivered", "result", "error",
 		"worker_id", "worker_type", "device", "reason", "predicted", "job_fields":
 		return true
 	}

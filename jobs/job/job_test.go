@@ -11,9 +11,12 @@ import (
 
 func TestOutcome(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	j := Job{Spec: Spec{ID: "a", Type: VectorAddition, Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`), "status": json.RawMessage(`"mine"`), "error": json.RawMessage(`"mine"`)}},
-		State: Completed, Submitted: at, Started: at.Add(time.Second), Ended: at.Add(3 * time.Second), Attempt: 2, Begun: 1, Worker: "gpu-1", WorkerType: placement.GPU,
-		Model: "H100", Reason: "gpu: 12 ms", Predicted: map[placement.Device]float64{placement.GPU: 0.012}, Ran: 0.5, Result: json.RawMessage(`{"sum":3}`), Error: "of the first attempt"}
+	j := Job{Spec: Spec{ID: "a", Type: VectorAddition, Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`),
+		"status": json.RawMessage(`"mine"`), "error": json.RawMessage(`"mine"`)}},
+		State: Completed, Submitted: at, Started: at.Add(time.Second), Ended: at.Add(3 * time.Second), Attempt: 2, Begun: 1,
+		Worker: "gpu-1", WorkerType: placement.GPU,
+		Model: "H100", Reason: "gpu: 12 ms", Predicted: map[placement.Device]float64{placement.GPU: 0.012}, Ran: 0.5,
+		Result: json.RawMessage(`{"sum":3}`), Error: "of the first attempt"}
 	text, err := j.Outcome()
 	if err != nil {
 		t.Fatal(err)

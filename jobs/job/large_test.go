@@ -25,7 +25,8 @@ func TestLarge(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		s, err := Read(m)
 		runtime.ReadMemStats(&after)
-		if _, invalid := err.(*Invalid); !invalid || !strings.Contains(err.Error(), "write large data into a file") || fmt.Sprint(s.ID, " ", s.ReplyTo, " ", s.Type) != c.want {
+		if _, invalid := err.(*Invalid); !invalid || !strings.Contains(err.Error(), "write large data into a file") ||
+			fmt.Sprint(s.ID, " ", s.ReplyTo, " ", s.Type) != c.want {
 			t.Errorf("%s: got %+v, %v", c.name, s, err)
 		}
 		if made := after.TotalAlloc - before.TotalAlloc; made > 1<<20 {

@@ -4,8 +4,10 @@ import "testing"
 
 func TestMisspelled(t *testing.T) {
 	for name, want := range map[string]string{
-		"matrix_multipy": MatrixMultiply, "matrix_mutliply": MatrixMultiply, "Matrix-Multiply": MatrixMultiply, "matrixmultiply": MatrixMultiply, "matrix_multiplay": MatrixMultiply,
-		"vector_adition": VectorAddition, "image_procesing": ImageProcessing, "neural_netwrok": NeuralNetwork, "neural_networks": "", "matrix_multiply_2": "", "matrix": "", "": "",
+		"matrix_multipy": MatrixMultiply, "matrix_mutliply": MatrixMultiply, "Matrix-Multiply": MatrixMultiply,
+		"matrixmultiply": MatrixMultiply, "matrix_multiplay": MatrixMultiply,
+		"vector_adition": VectorAddition, "image_procesing": ImageProcessing, "neural_netwrok": NeuralNetwork, "neural_networks": "",
+		"matrix_multiply_2": "", "matrix": "", "": "",
 		"t": "", "make_coffee": "", "vector_subtraction": "", MatrixMultiply: "", "xxmatrix_multiply": MatrixMultiply, "xxxmatrix_multiply": "",
 	} {
 		if got := Misspelled(name, Types()); got != want {
@@ -22,12 +24,14 @@ func TestContent(t *testing.T) {
 	specs := []Spec{
 		{ID: "a", Type: MatrixMultiply, Parameters: []byte(`{"size":3}`)}, {ID: "a", Type: MatrixMultiply, Parameters: []byte(`{"size": 3.0, "note": 1}`)},
 		{ID: "a", Type: MatrixMultiply, Parameters: []byte(`{"size":3,"iterations":2}`)}, {ID: "a", Type: "mine", Parameters: []byte(`{"size":3}`)},
-		{ID: "a", Type: "mine", Parameters: []byte(`{ "size": 3 }`)}, {ID: "a", Type: "mine"}, {ID: "a", Type: VectorAddition, Parameters: []byte(`{"size":3}`)},
+		{ID: "a", Type: "mine", Parameters: []byte(`{ "size": 3 }`)}, {ID: "a", Type: "mine"},
+		{ID: "a", Type: VectorAddition, Parameters: []byte(`{"size":3}`)},
 	}
 	for i := range specs {
 		for j := range specs {
 			if same := specs[i].Content() == specs[j].Content(); same != (specs[i].Other(&specs[j]) == "") {
-				t.Errorf("%s %s and %s %s: the same content %v, and Other says %q", specs[i].Type, specs[i].Parameters, specs[j].Type, specs[j].Parameters, same, specs[i].Other(&specs[j]))
+				t.Errorf("%s %s and %s %s: the same content %v, and Other says %q", specs[i].Type, specs[i].Parameters, specs[j].Type,
+					specs[j].Parameters, same, specs[i].Other(&specs[j]))
 			}
 		}
 	}

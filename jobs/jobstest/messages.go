@@ -20,7 +20,8 @@ func testFields(e *env) {
 		{},
 		{ID: "job-1", Body: []byte(`{"job_type":"vector_addition"}`), ContentType: "application/json", Priority: 9, ReplyTo: "answers", CorrelationID: "7",
 			Headers: map[string]string{"attempt": "2", "größe": "¾", "empty": ""}},
-		{ID: strings.Repeat("i", queue.MaxText), Body: []byte{0, 255, '\n', 0}, Priority: 3, Headers: map[string]string{"large": strings.Repeat("v", queue.MaxHeaders-5)}},
+		{ID: strings.Repeat("i", queue.MaxText), Body: []byte{0, 255, '\n', 0}, Priority: 3,
+			Headers: map[string]string{"large": strings.Repeat("v", queue.MaxHeaders-5)}},
 	}
 	if err := e.broker.Publish(e.Context(), name, all...); err != nil {
 		e.Fatal(err)

@@ -99,7 +99,8 @@ func (w *whole) start() {
 // work starts a worker.
 func (w *whole) work(id string, funcs map[string]worker.Func, change ...func(*worker.Config)) *worker.Worker {
 	w.Helper()
-	c := worker.Config{Broker: w.bench.Connect(w), Worker: placement.Worker{ID: id, Device: placement.CPU, Model: "test"}, Funcs: funcs, Beat: 200 * time.Millisecond}
+	c := worker.Config{Broker: w.bench.Connect(w), Worker: placement.Worker{ID: id, Device: placement.CPU, Model: "test"}, Funcs: funcs,
+		Beat: 200 * time.Millisecond}
 	for _, f := range change {
 		f(&c)
 	}
@@ -181,7 +182,8 @@ func block(ctx context.Context, _ *worker.Task) (any, error) {
 func testForeign(w *whole) {
 	w.submit(`{"job_type":"echo","job_id":"a","data":{"x":1},"note":"mine"}`)
 	w.work("w", map[string]worker.Func{"echo": echo})
-	if o := w.next(); o.ID != "a" || o.Status != "completed" || string(o.Result) != `{"x":1}` || o.Worker != "w" || o.Note != "mine" || o.Attempt != 1 || o.Reason == "" {
+	if o := w.next(); o.ID != "a" || o.Status != "completed" || string(o.Result) != `{"x":1}` || o.Worker != "w" || o.Note != "mine" ||
+		o.Attempt != 1 || o.Reason == "" {
 		w.Errorf("got %+v", o)
 	}
 	reply := fresh("reply")
@@ -206,11 +208,15 @@ func testForeign(w *whole) {
 func testBadJobs(w *whole) {
 	big := strings.Repeat("x", job.MaxParameters)
 	for body, why := range map[string]string{
-		"no JSON": "want a JSON object", "": "want a JSON object", "[]": "want a JSON object", "null": "want a JSON object", "{\"job_type\":\"echo\",\"x\":\"\xff\"}": "it is no UTF-8",
-		`{"job_type":"echo"`: "want a JSON object", `{"job_type":"echo","parameters":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_001): "exceeded max depth",
+		"no JSON": "want a JSON object", "": "want a JSON object", "[]": "want a JSON object", "null": "want a JSON object",
+		"{\"job_type\":\"echo\",\"x\":\"\xff\"}": "it is no UTF-8",
+		`{"job_type":"echo"`:                     "want a JSON object", `{"job_type":"echo","parameters":` + strings.Repeat(`{"a":`, 20_000) + "1" +
+			strings.Repeat("}", 20_001): "exceeded max depth",
 		`{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"vector_addition","size":-1}`: "size: -1; it is 1 to",
-		`{"job_type":"matrix_multiply","size":1e400}`: "size: 1e400; it is", `{"job_type":"vector_addition","size":null,"seed":0.5}`: "seed: 0.5; it is a whole number",
-		`{"job_type":"echo","parameters":{"x":"` + big + `"}}`: "write large data into a file", `{"job_type":"echo","x":"` + big + `"}`: "at most", `{"job_type":"echo","deadline":1}`: "has passed",
+		`{"job_type":"matrix_multiply","size":1e400}`:           "size: 1e400; it is",
+		`{"job_type":"vector_addition","size":null,"seed":0.5}`: "seed: 0.5; it is a whole number",
+		`{"job_type":"echo","parameters":{"x":"` + big + `"}}`:  "write large data into a file",
+		`{"job_type":"echo","x":"` + big + `"}`:                 "at most", `{"job_type":"echo","deadline":1}`: "has passed",
 	} {
 		w.submit(body)
 		if o := w.next(); o.Status != "failed" || !strings.Contains(o.Error, why) {
@@ -232,11 +238,14 @@ func testBadJobs(w *whole) {
 func testBadResults(w *whole) {
 	big := strings.Repeat("x", 2*job.MaxParameters)
 	w.work("w", map[string]worker.Func{"echo": echo, "big": func(context.Context, *worker.Task) (any, error) { return big, nil },
-		"huge": func(context.Context, *worker.Task) (any, error) { return make([]byte, 1<<30), nil },
-		"nan":  func(context.Context, *worker.Task) (any, error) { return map[string]float64{"loss": math.NaN()}, nil },
-		"odd":  func(context.Context, *worker.Task) (any, error) { return func() {}, nil }, "panic": func(context.Context, *worker.Task) (any, error) { panic("oh") }})
-	for body, why := range map[string]string{`{"job_type":"big"}`: "bytes of JSON; at most", `{"job_type":"huge"}`: "more than 1048576 bytes of JSON; at most", `{"job_type":"nan"}`: "unsupported value: NaN",
-		`{"job_type":"odd"}`: "cannot be written as JSON", `{"job_type":"panic","max_attempts":2}`: "panic: oh", `{"job_type":"unheard"}`: `"unheard"; no worker runs it`} {
+		"huge":  func(context.Context, *worker.Task) (any, error) { return make([]byte, 1<<30), nil },
+		"nan":   func(context.Context, *worker.Task) (any, error) { return map[string]float64{"loss": math.NaN()}, nil },
+		"odd":   func(context.Context, *worker.Task) (any, error) { return func() {}, nil },
+		"panic": func(context.Context, *worker.Task) (any, error) { panic("oh") }})
+	for body, why := range map[string]string{`{"job_type":"big"}`: "bytes of JSON; at most",
+		`{"job_type":"huge"}`: "more than 1048576 bytes of JSON; at most", `{"job_type":"nan"}`: "unsupported value: NaN",
+		`{"job_type":"odd"}`: "cannot be written as JSON", `{"job_type":"panic","max_attempts":2}`: "panic: oh",
+		`{"job_type":"unheard"}`: `"unheard"; no worker runs it`} {
 		w.submit(body)
 		if o := w.next(); !strings.Contains(o.Error, why) || (o.Status == "failed") != (o.Attempt < 2) {
 			w.Errorf("%.60s: got %+v, want %s", body, o, why)

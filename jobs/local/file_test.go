@@ -77,7 +77,8 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = local.Open(folder, local.Options{})
-	if who := fmt.Sprintf("held by process %d since ", os.Getpid()); !errors.Is(err, local.ErrHeld) || !strings.Contains(err.Error(), who) || !strings.Contains(err.Error(), folder) {
+	if who := fmt.Sprintf("held by process %d since ", os.Getpid()); !errors.Is(err, local.ErrHeld) ||
+		!strings.Contains(err.Error(), who) || !strings.Contains(err.Error(), folder) {
 		t.Errorf("got %v, want ErrHeld with %q", err, who)
 	}
 	if err := first.Close(); err != nil {

@@ -338,7 +338,8 @@ func TestAddresses(t *testing.T) {
 	broker := &Broker{}
 	for address, says := range map[string]string{
 		"0.0.0.0:0": "beyond this machine", "192.0.2.1:5": "beyond this machine", "example.com:5": "beyond this machine", "5050": "want unix:PATH or HOST:PORT",
-		"": "want unix:PATH or HOST:PORT", "unix:": "want unix:PATH", "unix:/" + strings.Repeat("x", 103): "the name of a Unix socket has at most", "localhost:x:y": "want unix:PATH or HOST:PORT",
+		"": "want unix:PATH or HOST:PORT", "unix:": "want unix:PATH",
+		"unix:/" + strings.Repeat("x", 103): "the name of a Unix socket has at most", "localhost:x:y": "want unix:PATH or HOST:PORT",
 	} {
 		if _, err := Serve(broker, address, "0123456789secret"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("serve %q: got %v, want %q", address, err, says)
@@ -347,7 +348,8 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("dial %q: got %v, want %q", address, err, says)
 		}
 	}
-	if _, err := Dial(t.Context(), "unix:"+filepath.Join(t.TempDir(), "nobody"), ""); err == nil || !strings.Contains(err.Error(), "no broker answers, start the process that serves it") {
+	if _, err := Dial(t.Context(), "unix:"+filepath.Join(t.TempDir(), "nobody"), ""); err == nil ||
+		!strings.Contains(err.Error(), "no broker answers, start the process that serves it") {
 		t.Errorf("nobody there: %v", err)
 	}
 }

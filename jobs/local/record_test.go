@@ -21,7 +21,8 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, b := range [][]byte{whole, whole[:5], nil, {recordForm, 0, 0}, {recordForm, 9, 0, 0, 0, 0, 2, '{', '}', 'x'}, {recordForm, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 127}} {
+	for _, b := range [][]byte{whole, whole[:5], nil, {recordForm, 0, 0}, {recordForm, 9, 0, 0, 0, 0, 2, '{', '}', 'x'},
+		{recordForm, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 127}} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -48,7 +49,8 @@ func FuzzRecord(f *testing.F) {
 			return // a time of a year that JSON does not take
 		}
 		m2, death2, err := decodeRecord(again)
-		if err != nil || m2.ID != m.ID || !bytes.Equal(m2.Body, m.Body) || m2.Priority != m.Priority || !maps.Equal(m2.Headers, m.Headers) || (death == nil) != (death2 == nil) {
+		if err != nil || m2.ID != m.ID || !bytes.Equal(m2.Body, m.Body) || m2.Priority != m.Priority ||
+			!maps.Equal(m2.Headers, m.Headers) || (death == nil) != (death2 == nil) {
 			t.Errorf("%+v, %v became %+v, %v, %v", m, death, m2, death2, err)
 		}
 	})
@@ -86,7 +88,8 @@ func FuzzPacket(f *testing.F) {
 	if err := (&wire{conn: recorder{to: &frame}}).write(p); err != nil {
 		f.Fatal(err)
 	}
-	for _, b := range [][]byte{frame.Bytes(), frame.Bytes()[:20], {0, 0, 0, 4, 0, 0, 0, 0}, binary.BigEndian.AppendUint64(nil, 0x01_00_00_00_00_00_00_04), []byte("GET / HTTP/1.1\r\n\r\n")} {
+	for _, b := range [][]byte{frame.Bytes(), frame.Bytes()[:20], {0, 0, 0, 4, 0, 0, 0, 0},
+		binary.BigEndian.AppendUint64(nil, 0x01_00_00_00_00_00_00_04), []byte("GET / HTTP/1.1\r\n\r\n")} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

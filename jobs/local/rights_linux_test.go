@@ -76,7 +76,8 @@ func TestOtherUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if says := another(t, fmt.Sprintf("1001 dials %s", path)); !strings.Contains(says, "says: jobs/local: dial: ") || strings.Contains(says, "no broker answers") {
+	if says := another(t, fmt.Sprintf("1001 dials %s", path)); !strings.Contains(says, "says: jobs/local: dial: ") ||
+		strings.Contains(says, "no broker answers") {
 		t.Errorf("another user got through: %s", says)
 	}
 	if err := s.Close(); err != nil {

@@ -96,7 +96,8 @@ func TestIterations(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, ran := runSpec(t, spec)
-			if ran != c.operations || r.Iterations != int64(c.operations) || r.Batch != c.batch || fmt.Sprint(r.Shape) != c.shape || r.Ignored != nil || !(r.FLOPS > 0 && r.Bandwidth > 0) {
+			if ran != c.operations || r.Iterations != int64(c.operations) || r.Batch != c.batch || fmt.Sprint(r.Shape) != c.shape ||
+				r.Ignored != nil || !(r.FLOPS > 0 && r.Bandwidth > 0) {
 				t.Errorf("%s of %s: %d operations, %+v", c.fields, c.name, ran, r)
 			}
 			w, err := spec.Work()

@@ -111,7 +111,8 @@ func (o Forest) dataset(files *folder.Folder) (*ml.Dataset, error) {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer file.Close()
-	d, err := ml.ReadCSV(&lines{from: file}, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight, Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
+	d, err := ml.ReadCSV(&lines{from: file}, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight,
+		Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
 	if err != nil {
 		return nil, worker.Final(fmt.Errorf("%s: %w", o.Data, err))
 	}

@@ -56,7 +56,8 @@ func TestForestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Out != "models/j1.forest" || got.Rows != 200 || got.Trees != 20 || fmt.Sprint(got.Features, got.Classes) != "[x y] [above below]" || got.OOBScore == nil || *got.OOBScore < .9 {
+	if got.Out != "models/j1.forest" || got.Rows != 200 || got.Trees != 20 ||
+		fmt.Sprint(got.Features, got.Classes) != "[x y] [above below]" || got.OOBScore == nil || *got.OOBScore < .9 {
 		t.Errorf("%+v", got)
 	}
 	model, err := forest.OpenClassifier(filepath.Join(dir, got.Out))

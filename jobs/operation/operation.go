@@ -248,7 +248,8 @@ func filter(operation string) (weights []float32, channels, size int) {
 // made gray of the first again.
 func picture(o job.Image, t *worker.Task) plan {
 	weights, channels, size := filter(o.Operation)
-	c := gpu.Conv{Images: int(o.Batch), Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size, FilterWidth: size, Padding: size / 2}
+	c := gpu.Conv{Images: int(o.Batch), Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size,
+		FilterWidth: size, Padding: size / 2}
 	pixels, shape := o.Batch*o.Height*o.Width, []int64{o.Height, o.Width}
 	if o.Batch > 1 {
 		shape = append([]int64{o.Batch}, shape...)

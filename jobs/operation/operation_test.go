@@ -47,7 +47,8 @@ func TestOperations(t *testing.T) {
 			continue
 		}
 		two, err := run(t, test.name, test.parameters)
-		if err != nil || fmt.Sprint(one.Shape) != test.shape || math.Abs(one.Mean-two.Mean) > identity || fmt.Sprint(one.First) != fmt.Sprint(two.First) || len(one.First) == 0 {
+		if err != nil || fmt.Sprint(one.Shape) != test.shape || math.Abs(one.Mean-two.Mean) > identity ||
+			fmt.Sprint(one.First) != fmt.Sprint(two.First) || len(one.First) == 0 {
 			t.Errorf("%s %s: %+v, then %+v, %v", test.name, test.parameters, one, two, err)
 		}
 	}
@@ -70,7 +71,8 @@ func TestTooLarge(t *testing.T) {
 	for name, parameters := range map[string]string{
 		job.VectorAddition: `{"size":3000000000}`, job.MatrixMultiply: `{"size":50000}`, job.NeuralNetwork: `{"input_size":1000000,"batch_size":1000000}`,
 	} {
-		if _, err := run(t, name, parameters); err == nil || !strings.Contains(err.Error(), "at most") && !strings.Contains(err.Error(), "counts to") || !worker.IsFinal(err) {
+		if _, err := run(t, name, parameters); err == nil || !strings.Contains(err.Error(), "at most") &&
+			!strings.Contains(err.Error(), "counts to") || !worker.IsFinal(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

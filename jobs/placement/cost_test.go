@@ -15,11 +15,15 @@ func TestWork(t *testing.T) {
 		{"matrices", MatrixMultiply(2, 3, 4), Work{Type: "matrix_multiply", Operations: 48, Bytes: 104, Moved: 104, Memory: 104, Launches: 1}},
 		{"vectors", VectorAddition(10), Work{Type: "vector_addition", Operations: 10, Bytes: 120, Moved: 120, Memory: 120, Launches: 1}},
 		// 2·3 + 3 + 3·1 + 1 = 13 weights, 5 rows of 6 values.
-		{"a network", NeuralNetwork(2, 3, 1, 5, 7), Work{Type: "neural_network", Operations: 6 * 5 * 9 * 7, Bytes: 4 * (4*13 + 3*30) * 7, Moved: 4 * (26 + 15), Memory: 4 * (26 + 60), Launches: 84}},
-		{"a picture", ImageProcessing(10, 20, "edges", 3), Work{Type: "image_processing/edges", Operations: 17 * 600, Bytes: 8 * 600, Moved: 1600, Memory: 1600, Launches: 3}},
-		{"colours", ImageProcessing(10, 20, "grayscale", 1), Work{Type: "image_processing/grayscale", Operations: 1000, Bytes: 3200, Moved: 3200, Memory: 3200, Launches: 1}},
+		{"a network", NeuralNetwork(2, 3, 1, 5, 7), Work{Type: "neural_network", Operations: 6 * 5 * 9 * 7, Bytes: 4 * (4*13 + 3*30) * 7,
+			Moved: 4 * (26 + 15), Memory: 4 * (26 + 60), Launches: 84}},
+		{"a picture", ImageProcessing(10, 20, "edges", 3), Work{Type: "image_processing/edges", Operations: 17 * 600, Bytes: 8 * 600,
+			Moved: 1600, Memory: 1600, Launches: 3}},
+		{"colours", ImageProcessing(10, 20, "grayscale", 1), Work{Type: "image_processing/grayscale", Operations: 1000, Bytes: 3200,
+			Moved: 3200, Memory: 3200, Launches: 1}},
 		{"nothing", MatrixMultiply(0, 5, 5), Work{Type: "matrix_multiply", Bytes: 100, Moved: 100, Memory: 100, Launches: 1}},
-		{"seven products", MatrixMultiply(2, 3, 4).Making(26).Times(7), Work{Type: "matrix_multiply", Operations: 336, Bytes: 728, Moved: 104, Memory: 104, Launches: 7, Made: 26}},
+		{"seven products", MatrixMultiply(2, 3, 4).Making(26).Times(7),
+			Work{Type: "matrix_multiply", Operations: 336, Bytes: 728, Moved: 104, Memory: 104, Launches: 7, Made: 26}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, c.got, c.want)
@@ -30,7 +34,8 @@ func TestWork(t *testing.T) {
 // TestHostileWork: whatever a foreign job asks for is a number, and takes no longer than any time does.
 func TestHostileWork(t *testing.T) {
 	for _, size := range []float64{1e12, -1, math.Inf(1), math.NaN(), math.MaxFloat64} {
-		for _, w := range []Work{MatrixMultiply(size, size, size), VectorAddition(size), NeuralNetwork(size, size, size, size, size), ImageProcessing(size, size, "blur", size)} {
+		for _, w := range []Work{MatrixMultiply(size, size, size), VectorAddition(size), NeuralNetwork(size, size, size, size, size),
+			ImageProcessing(size, size, "blur", size)} {
 			if err := w.Validate(); err != nil {
 				t.Errorf("size %v: %v", size, err)
 			}
@@ -82,7 +87,8 @@ func TestBucket(t *testing.T) {
 	for _, c := range []struct {
 		work Work
 		want int
-	}{{Work{}, 0}, {Work{Operations: 1}, 0}, {Work{Operations: 2}, 1}, {Work{Operations: 1023}, 9}, {Work{Operations: 1024}, 10}, {Work{Operations: 8, Size: 100}, 6}, {Work{Size: math.Inf(1)}, mostBucket}, {Work{Size: math.NaN()}, 0}} {
+	}{{Work{}, 0}, {Work{Operations: 1}, 0}, {Work{Operations: 2}, 1}, {Work{Operations: 1023}, 9}, {Work{Operations: 1024}, 10},
+		{Work{Operations: 8, Size: 100}, 6}, {Work{Size: math.Inf(1)}, mostBucket}, {Work{Size: math.NaN()}, 0}} {
 		if got := c.work.bucket(); got != c.want {
 			t.Errorf("%+v: got %d, want %d", c.work, got, c.want)
 		}

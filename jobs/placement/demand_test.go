@@ -14,12 +14,15 @@ func TestDemand(t *testing.T) {
 		cpu, gpu Demand
 	}{
 		{"nothing", nil, []Worker{cpu, gpu}, Demand{}, Demand{}},
-		{"each on its best device", append(many("quick", 10), job("a", "even")), []Worker{cpu, gpu}, Demand{Jobs: 1, Seconds: 2}, Demand{Jobs: 10, Seconds: 0.12}},
+		{"each on its best device", append(many("quick", 10), job("a", "even")), []Worker{cpu, gpu}, Demand{Jobs: 1, Seconds: 2},
+			Demand{Jobs: 10, Seconds: 0.12}},
 		{"no GPU, and too little for one", many("even", 10), []Worker{cpu}, Demand{Jobs: 10, Seconds: 20}, Demand{}},
 		{"no GPU, and enough", many("slow", 10), []Worker{cpu}, Demand{Jobs: 5, Seconds: 300}, Demand{Jobs: 5, Seconds: 250}},
 		{"only a GPU can", []Job{job("a", "quick", orders), job("b", "quick", orders)}, []Worker{cpu}, Demand{}, Demand{Jobs: 2, Seconds: 0.024, Unserved: 2}},
-		{"one that ends counts for nothing", []Job{job("a", "quick", orders)}, []Worker{cpu, with(gpu, func(w *Worker) { w.Draining = true })}, Demand{}, Demand{Jobs: 1, Seconds: 0.012, Unserved: 1}},
-		{"nobody can", []Job{job("a", "quick", orders, large)}, []Worker{cpu, with(gpu, func(w *Worker) { w.Memory = 8e10 })}, Demand{}, Demand{Jobs: 1, Unserved: 1}},
+		{"one that ends counts for nothing", []Job{job("a", "quick", orders)},
+			[]Worker{cpu, with(gpu, func(w *Worker) { w.Draining = true })}, Demand{}, Demand{Jobs: 1, Seconds: 0.012, Unserved: 1}},
+		{"nobody can", []Job{job("a", "quick", orders, large)}, []Worker{cpu, with(gpu, func(w *Worker) { w.Memory = 8e10 })}, Demand{},
+			Demand{Jobs: 1, Unserved: 1}},
 	} {
 		got := planner(t, usual(t), Settings{Explore: -1}).Demand(c.jobs, c.workers, absent)
 		for d, want := range map[Device]Demand{CPU: c.cpu, GPU: c.gpu} {

@@ -54,7 +54,8 @@ func TestPredict(t *testing.T) {
 		t.Errorf("another size is predicted at %v times the cost", got)
 	}
 	fresh := ratio(&History{}, other, cpu)
-	for name, got := range map[string]float64{"another type": ratio(&h, other, cpu), "another device": ratio(&h, small, gpu), "another model": ratio(&h, small, Worker{Device: CPU, Model: "x"})} {
+	for name, got := range map[string]float64{"another type": ratio(&h, other, cpu), "another device": ratio(&h, small, gpu),
+		"another model": ratio(&h, small, Worker{Device: CPU, Model: "x"})} {
 		if got != fresh {
 			t.Errorf("%s is predicted at %v times the cost, want %v", name, got, fresh)
 		}

@@ -82,7 +82,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", n, got, want)
 		}
 	}
-	for want, p := range map[string]Prediction{"12 ms predicted": {Seconds: 0.012, Runs: 3}, "12 ms by cost": {Seconds: 0.012}, "12 ms guessed": {Seconds: 0.012, Guessed: true}} {
+	for want, p := range map[string]Prediction{"12 ms predicted": {Seconds: 0.012, Runs: 3}, "12 ms by cost": {Seconds: 0.012},
+		"12 ms guessed": {Seconds: 0.012, Guessed: true}} {
 		if got := p.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -24,11 +24,14 @@ func TestStrategy(t *testing.T) {
 		{"a stranger", always("c"), Job{ID: "j", Work: work}, "", `names "c"`, false},
 		{"one that takes nothing", always("gone"), Job{ID: "j", Work: work}, "", `names "gone"`, false},
 		{"another device than ordered", always("a"), Job{ID: "j", Work: work, Device: GPU}, "", `names "a"`, false},
-		{"a panic", StrategyFunc(func(_ Job, all []Candidate) string { return all[7].ID }), Job{ID: "j", Work: work}, "", "has failed: panic: runtime error: index out of range", false},
-		{"the end of its goroutine", StrategyFunc(func(Job, []Candidate) string { runtime.Goexit(); return "" }), Job{ID: "j", Work: work}, "", "has failed: runtime.Goexit", false},
+		{"a panic", StrategyFunc(func(_ Job, all []Candidate) string { return all[7].ID }), Job{ID: "j", Work: work}, "",
+			"has failed: panic: runtime error: index out of range", false},
+		{"the end of its goroutine", StrategyFunc(func(Job, []Candidate) string { runtime.Goexit(); return "" }), Job{ID: "j", Work: work},
+			"", "has failed: runtime.Goexit", false},
 		{"what was given stays", always("b"), Job{ID: "j", Work: work, Worker: "a"}, "a", "", true},
 		{"what was given to who is gone is asked about", always("b"), Job{ID: "j", Work: work, Worker: "gone"}, "b", "moved: gone has stalled", true},
-		{"the best", StrategyFunc(func(_ Job, all []Candidate) string { return Best(all).ID }), Job{ID: "j", Work: MatrixMultiply(4000, 4000, 4000)}, "gpu", "by the program's strategy", true},
+		{"the best", StrategyFunc(func(_ Job, all []Candidate) string { return Best(all).ID }),
+			Job{ID: "j", Work: MatrixMultiply(4000, 4000, 4000)}, "gpu", "by the program's strategy", true},
 	} {
 		p, err := NewPlanner(&History{}, Settings{Strategy: c.strategy})
 		if err != nil {

@@ -70,7 +70,8 @@ func (w Work) Validate() error {
 		name  string
 		value float64
 	}{
-		{"operations", w.Operations}, {"bytes", w.Bytes}, {"moved bytes", w.Moved}, {"memory", w.Memory}, {"launches", w.Launches}, {"made numbers", w.Made}, {"size", w.Size},
+		{"operations", w.Operations}, {"bytes", w.Bytes}, {"moved bytes", w.Moved}, {"memory", w.Memory}, {"launches", w.Launches},
+		{"made numbers", w.Made}, {"size", w.Size},
 	} {
 		if !(n.value >= 0) || math.IsInf(n.value, 0) {
 			return fmt.Errorf("placement: work of type %.100q: %s %v; a number from 0", w.Type, n.name, n.value)

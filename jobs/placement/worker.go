@@ -67,7 +67,8 @@ func (w Worker) Validate() error {
 	case w.Device != CPU && w.Device != GPU:
 		return fmt.Errorf("placement: worker %q: device %.100q; it is %q or %q", w.ID, w.Device, CPU, GPU)
 	case !(w.Memory >= 0) || !(w.Ready >= 0) || w.Slots < 0 || w.Stuck < 0:
-		return fmt.Errorf("placement: worker %q: memory %v, ready in %v s, %d slots, %d stuck; each is a number from 0", w.ID, w.Memory, w.Ready, w.Slots, w.Stuck)
+		return fmt.Errorf("placement: worker %q: memory %v, ready in %v s, %d slots, %d stuck; each is a number from 0", w.ID, w.Memory,
+			w.Ready, w.Slots, w.Stuck)
 	}
 	return w.Rates.Validate()
 }

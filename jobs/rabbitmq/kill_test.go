@@ -18,7 +18,8 @@ func testKills(t *testing.T, n *node) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	k := &kills{T: t, ctx: ctx, broker: dialed(t, n.address), taken: map[string]int{}}
-	for _, s := range []queue.Spec{{Name: "plain", Shared: true}, {Name: "priority", Priorities: true, MaxDeliveries: 20}, {Name: "quorum", MaxDeliveries: 20}} {
+	for _, s := range []queue.Spec{{Name: "plain", Shared: true}, {Name: "priority", Priorities: true, MaxDeliveries: 20},
+		{Name: "quorum", MaxDeliveries: 20}} {
 		if notes, err := k.broker.Declare(ctx, s); err != nil || len(notes) > 0 {
 			t.Fatal(notes, err)
 		}

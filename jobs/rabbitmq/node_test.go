@@ -42,7 +42,8 @@ func TestNode(t *testing.T) {
 	}
 	folder, secure := certificates(t), fmt.Sprintf("127.0.0.1:%d", portOf(t, u)+24)
 	n := startNode(t, 20, strings.Join([]string{fmt.Sprintf("consumer_timeout = %d", short.Milliseconds()), "listeners.ssl.default = " + secure,
-		"ssl_options.cacertfile = " + folder + "/ca.pem", "ssl_options.certfile = " + folder + "/ca.pem", "ssl_options.keyfile = " + folder + "/key.pem"}, "\n"))
+		"ssl_options.cacertfile = " + folder + "/ca.pem", "ssl_options.certfile = " + folder + "/ca.pem",
+		"ssl_options.keyfile = " + folder + "/key.pem"}, "\n"))
 	n.do(t, "ctl", "eval", "application:set_env(rabbit, channel_tick_interval, 300).") // so often it looks; usually once a minute
 	t.Run("refused", func(t *testing.T) { testRefused(t, n, secure, folder) })
 	t.Run("taken back", func(t *testing.T) { testTakenBack(t, n) })
@@ -178,8 +179,9 @@ func testLongJob(t *testing.T, n *node) {
 		return "done", context.Cause(ctx)
 	}
 	for i := range 2 { // one of which is idle, and is given what comes again
-		k, err := worker.Start(t.Context(), worker.Config{Broker: dialed(t, n.address), Worker: placement.Worker{ID: fmt.Sprint("w", i), Device: placement.CPU, Model: "test"},
-			Funcs: map[string]worker.Func{"long": long}, Beat: 200 * time.Millisecond})
+		k, err := worker.Start(t.Context(), worker.Config{Broker: dialed(t, n.address),
+			Worker: placement.Worker{ID: fmt.Sprint("w", i), Device: placement.CPU, Model: "test"},
+			Funcs:  map[string]worker.Func{"long": long}, Beat: 200 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

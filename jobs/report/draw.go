@@ -151,7 +151,8 @@ func drawSpeedUp(_ []Record, m *Measures, source string) (*figure, error) {
 	if len(labels) == 0 {
 		return nil, nil
 	}
-	o := chart.Options{Title: "Speed-up of the GPU at the same work", Subtitle: "CPU's time divided by the GPU's, by job type: above 1 the GPU is faster", Caption: source + rest}
+	o := chart.Options{Title: "Speed-up of the GPU at the same work",
+		Subtitle: "CPU's time divided by the GPU's, by job type: above 1 the GPU is faster", Caption: source + rest}
 	if slices.ContainsFunc(same, math.IsNaN) {
 		same, o.Title = all, "Speed-up of the GPU, whatever it ran"
 		o.Subtitle = "CPU's mean time divided by the GPU's, by job type, where the GPU's jobs may be larger"
@@ -221,7 +222,8 @@ func drawPredictions(all []Record, _ *Measures, source string) (*figure, error) 
 	if len(series) == 0 {
 		return nil, nil
 	}
-	o := chart.Options{Title: "Predicted and measured time", Subtitle: "Seconds of completed jobs; in the band within a factor of two", XLabel: "predicted, s", YLabel: "measured, s", Caption: source}
+	o := chart.Options{Title: "Predicted and measured time", Subtitle: "Seconds of completed jobs; in the band within a factor of two",
+		XLabel: "predicted, s", YLabel: "measured, s", Caption: source}
 	c, err := chart.Agreement(series, o)
 	return &figure{"predictions.png", o.Title, c}, err
 }

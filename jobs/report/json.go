@@ -40,7 +40,8 @@ type compareJSON struct {
 func summaryJSON(m *Measures) ([]byte, error) {
 	s := summary{Jobs: m.Jobs(), Throughput: number(m.Throughput()), Kinds: []kindJSON{}, Comparison: []compareJSON{}}
 	for _, k := range m.Statistics() {
-		s.Kinds = append(s.Kinds, kindJSON{k.Type, k.Device, k.Jobs, k.Completed, number(k.Mean), number(k.Min), number(k.Max), number(k.P95), number(k.Throughput)})
+		s.Kinds = append(s.Kinds, kindJSON{k.Type, k.Device, k.Jobs, k.Completed, number(k.Mean), number(k.Min), number(k.Max),
+			number(k.P95), number(k.Throughput)})
 	}
 	for _, c := range m.Comparisons() {
 		s.Comparison = append(s.Comparison, compareJSON{c.Type, number(c.CPU), number(c.GPU), number(c.SpeedUp), number(c.SameWork)})

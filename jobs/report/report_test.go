@@ -27,7 +27,8 @@ func ended() (all []*job.Job, events []uint64) {
 	at := begun
 	for i := range 120 {
 		size := []int{100, 200, 400, 800}[i%4]
-		j := &job.Job{Spec: job.Spec{ID: fmt.Sprintf("j%03d", i), Type: []string{job.MatrixMultiply, job.VectorAddition, "notebook"}[i%3]}, State: job.Completed, Begun: 1, Attempt: 1,
+		j := &job.Job{Spec: job.Spec{ID: fmt.Sprintf("j%03d", i), Type: []string{job.MatrixMultiply, job.VectorAddition, "notebook"}[i%3]},
+			State: job.Completed, Begun: 1, Attempt: 1,
 			Worker: "c1", WorkerType: placement.CPU, Submitted: at.Add(-time.Second)}
 		j.Parameters = json.RawMessage(fmt.Sprintf(`{"size":%d}`, size*1000))
 		j.Ran = 0.002 * float64(size) * (1 + float64(i%7)/10)
@@ -131,7 +132,8 @@ func TestFew(t *testing.T) {
 		if err := Write(folder, test.of, "r"); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := os.ReadFile(filepath.Join(folder, "report.md")); err != nil || !strings.Contains(string(text), test.want) || strings.Contains(string(text), "NaN") {
+		if text, err := os.ReadFile(filepath.Join(folder, "report.md")); err != nil || !strings.Contains(string(text), test.want) ||
+			strings.Contains(string(text), "NaN") {
 			t.Errorf("%v, want %q in\n%s", err, test.want, text)
 		}
 	}
@@ -176,7 +178,8 @@ func TestQuantile(t *testing.T) {
 func TestSameWork(t *testing.T) {
 	m := &Measures{}
 	for _, r := range []Record{
-		{Type: "t", Device: "cpu", Ran: 1, Work: "small"}, {Type: "t", Device: "gpu", Ran: 0.5, Work: "small"}, {Type: "t", Device: "cpu", Ran: 8, Work: "large"},
+		{Type: "t", Device: "cpu", Ran: 1, Work: "small"}, {Type: "t", Device: "gpu", Ran: 0.5, Work: "small"},
+		{Type: "t", Device: "cpu", Ran: 8, Work: "large"},
 		{Type: "t", Device: "gpu", Ran: 1, Work: "large"}, {Type: "t", Device: "gpu", Ran: 98.5, Work: "huge"},
 	} {
 		r.Status, r.Completed = job.Completed, 1000

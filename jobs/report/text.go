@@ -62,7 +62,8 @@ type sheet struct {
 func statisticsSheet(all []Statistics) sheet {
 	s := sheet{head: []string{"job type", "worker", "jobs", "completed", "mean", "min", "max", "p95", "jobs/s", "predictions off by", "bias"}}
 	for _, r := range all {
-		s.rows = append(s.rows, []string{typed(r.Type), device(r.Device), strconv.Itoa(r.Jobs), strconv.Itoa(r.Completed), seconds(r.Mean), seconds(r.Min), seconds(r.Max),
+		s.rows = append(s.rows, []string{typed(r.Type), device(r.Device), strconv.Itoa(r.Jobs), strconv.Itoa(r.Completed), seconds(r.Mean),
+			seconds(r.Min), seconds(r.Max),
 			seconds(r.P95), factor(r.Throughput), factor(r.Off), factor(r.Bias)})
 	}
 	return s
@@ -100,14 +101,17 @@ func (s sheet) markdown(w *strings.Builder) {
 
 // escape keeps a text of others from being Markdown, or HTML.
 func escape(text string) string {
-	return strings.NewReplacer("\\", `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`, "\n", " ", "\r", " ").Replace(text)
+	return strings.NewReplacer("\\", `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "]", `\]`,
+		"\n", " ", "\r", " ").Replace(text)
 }
 
 // statisticsCSV and comparisonsCSV are for programs: seconds with nine digits, and an empty field where there is no number.
 func statisticsCSV(all []Statistics) sheet {
-	s := sheet{head: []string{"job_type", "worker_type", "jobs", "completed", "mean_s", "min_s", "max_s", "p95_s", "jobs_per_s", "predicted_jobs", "prediction_off_factor", "prediction_bias_factor"}}
+	s := sheet{head: []string{"job_type", "worker_type", "jobs", "completed", "mean_s", "min_s", "max_s", "p95_s", "jobs_per_s",
+		"predicted_jobs", "prediction_off_factor", "prediction_bias_factor"}}
 	for _, r := range all {
-		s.rows = append(s.rows, []string{r.Type, string(r.Device), strconv.Itoa(r.Jobs), strconv.Itoa(r.Completed), digits(r.Mean), digits(r.Min), digits(r.Max), digits(r.P95),
+		s.rows = append(s.rows, []string{r.Type, string(r.Device), strconv.Itoa(r.Jobs), strconv.Itoa(r.Completed), digits(r.Mean),
+			digits(r.Min), digits(r.Max), digits(r.P95),
 			digits(r.Throughput), strconv.Itoa(r.Predicted), digits(r.Off), digits(r.Bias)})
 	}
 	return s

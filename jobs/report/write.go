@@ -50,7 +50,8 @@ func writeTexts(folder string, m *Measures, text string) error {
 	err := errors.Join(statisticsCSV(m.Statistics()).csv(&statistics), comparisonsCSV(m.Comparisons()).csv(&comparison))
 	whole, failed := summaryJSON(m)
 	err = errors.Join(err, failed)
-	for name, text := range map[string]string{"report.md": text, "report.json": string(whole) + "\n", "statistics.csv": statistics.String(), "comparison.csv": comparison.String()} {
+	for name, text := range map[string]string{"report.md": text, "report.json": string(whole) + "\n", "statistics.csv": statistics.String(),
+		"comparison.csv": comparison.String()} {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
 		}

@@ -60,8 +60,9 @@ func TestAway(t *testing.T) {
 	defer s.Close()
 	begun, finish := make(chan struct{}, 10), make(chan struct{})
 	for _, id := range []string{"v", "w"} {
-		w, err := worker.Start(t.Context(), worker.Config{Broker: dial(), Beat: lease / 5, Worker: placement.Worker{ID: id, Device: placement.CPU, Slots: 2}, Funcs: map[string]worker.Func{
-			"t": func(context.Context, *worker.Task) (any, error) { begun <- struct{}{}; <-finish; return nil, nil }}})
+		w, err := worker.Start(t.Context(), worker.Config{Broker: dial(), Beat: lease / 5,
+			Worker: placement.Worker{ID: id, Device: placement.CPU, Slots: 2}, Funcs: map[string]worker.Func{
+				"t": func(context.Context, *worker.Task) (any, error) { begun <- struct{}{}; <-finish; return nil, nil }}})
 		if err != nil {
 			t.Fatal(err)
 		}

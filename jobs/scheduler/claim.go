@@ -30,7 +30,8 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		s.arrived(b.Worker.ID)
 	}
 	s.learn(&b.Worker)
-	if w.Device != b.Worker.Device || w.Memory != b.Worker.Memory || !slices.Equal(w.Types, b.Worker.Types) || w.heard.IsZero() { // a new one, or one that runs others now
+	if w.Device != b.Worker.Device || w.Memory != b.Worker.Memory || !slices.Equal(w.Types, b.Worker.Types) ||
+		w.heard.IsZero() { // a new one, or one that runs others now
 		defer s.recall()
 	}
 	s.replan = s.replan || w.Draining != b.Worker.Draining

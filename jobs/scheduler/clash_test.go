@@ -18,7 +18,8 @@ func TestClash(t *testing.T) {
 	b.went("cpu_queue a1")
 	for range 2 { // while it is open, and when it has ended
 		for body, why := range map[string]string{
-			`{"job_id":"a","job_type":"vector_addition","size":2000}`: "other parameters", `{"job_id":"a","job_type":"echo","size":1000}`: "is a vector_addition",
+			`{"job_id":"a","job_type":"vector_addition","size":2000}`: "other parameters",
+			`{"job_id":"a","job_type":"echo","size":1000}`:            "is a vector_addition",
 		} {
 			refused := ""
 			b.step(time.Millisecond, func() {
@@ -29,7 +30,8 @@ func TestClash(t *testing.T) {
 			})
 			b.went("result_queue a")
 			told := string(b.did.messages[0].Body)
-			if !strings.Contains(refused, why) || !strings.Contains(told, `"status":"failed"`) || !strings.Contains(told, why) || b.did.messages[0].result != "" {
+			if !strings.Contains(refused, why) || !strings.Contains(told, `"status":"failed"`) || !strings.Contains(told, why) ||
+				b.did.messages[0].result != "" {
 				t.Errorf("%s: %q, %s", body, refused, told)
 			}
 		}

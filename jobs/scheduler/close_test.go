@@ -47,14 +47,15 @@ func closeInFlight(t *testing.T, workerFirst bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := worker.Start(t.Context(), worker.Config{Broker: b, Worker: placement.Worker{ID: "w", Device: placement.CPU, Slots: 8}, Funcs: map[string]worker.Func{
-		"t": func(ctx context.Context, _ *worker.Task) (any, error) {
-			select {
-			case <-time.After(time.Millisecond):
-			case <-ctx.Done():
-			}
-			return nil, context.Cause(ctx)
-		}}})
+	w, err := worker.Start(t.Context(), worker.Config{Broker: b, Worker: placement.Worker{ID: "w", Device: placement.CPU, Slots: 8},
+		Funcs: map[string]worker.Func{
+			"t": func(ctx context.Context, _ *worker.Task) (any, error) {
+				select {
+				case <-time.After(time.Millisecond):
+				case <-ctx.Done():
+				}
+				return nil, context.Cause(ctx)
+			}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 
 // endedAt is a job that has ended, and the event of that.
 func endedAt(id string, at time.Time, result json.RawMessage) (*job.Job, store.Event) {
-	return &job.Job{Spec: job.Spec{ID: id, Type: "t"}, State: job.Completed, Ended: at, Result: result}, store.Event{At: at, Job: id, Type: "t", State: job.Completed}
+	return &job.Job{Spec: job.Spec{ID: id, Type: "t"}, State: job.Completed, Ended: at, Result: result},
+		store.Event{At: at, Job: id, Type: "t", State: job.Completed}
 }
 
 func ids(e Endings) string {
@@ -33,7 +34,8 @@ func TestEndings(t *testing.T) {
 		b, endB := endedAt("b", now.Add(time.Second), nil)
 		earlier := endB
 		earlier.At, earlier.State = now, job.Dead // and was replayed
-		if err := st.Commit(&store.Changes{Jobs: []*job.Job{a, b}, Events: []store.Event{{At: now, Job: "a", State: job.Running}, endA, earlier, endB}}); err != nil {
+		if err := st.Commit(&store.Changes{Jobs: []*job.Job{a, b},
+			Events: []store.Event{{At: now, Job: "a", State: job.Running}, endA, earlier, endB}}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -45,7 +47,8 @@ func TestEndings(t *testing.T) {
 		more  bool
 		miss  bool
 	}{
-		{0, 0, "2:a:true 3:b:false 4:b:true", 4, false, false}, {0, 2, "2:a:true", 2, true, false}, {2, 1, "3:b:false", 3, true, false}, {4, 0, "", 4, false, false}, {9, 0, "", 4, false, true},
+		{0, 0, "2:a:true 3:b:false 4:b:true", 4, false, false}, {0, 2, "2:a:true", 2, true, false}, {2, 1, "3:b:false", 3, true, false},
+		{4, 0, "", 4, false, false}, {9, 0, "", 4, false, true},
 	} {
 		e, err := s.Endings(t.Context(), test.after, test.most)
 		if err != nil || ids(e) != test.want || e.Next != test.next || e.More != test.more || e.Missed != test.miss {

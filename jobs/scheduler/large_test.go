@@ -26,7 +26,8 @@ func TestLargeResults(t *testing.T) {
 		}
 		var all []*job.Job
 		for i := range n {
-			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t", Attempts: 1}, State: job.Running, Worker: "w", WorkerType: "cpu", Attempt: 1, Begun: 1})
+			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t", Attempts: 1}, State: job.Running, Worker: "w",
+				WorkerType: "cpu", Attempt: 1, Begun: 1})
 			body, err := json.Marshal(&job.Report{Job: fmt.Sprint(i), Attempt: 1, Worker: "w", Device: "cpu", Result: result})
 			if err == nil {
 				err = b.Publish(t.Context(), job.QueueReports, queue.Message{Body: body})

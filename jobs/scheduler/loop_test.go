@@ -48,7 +48,8 @@ func TestLargeAnswer(t *testing.T) {
 	s := started(t, func(st *store.Store, _ queue.Broker) {
 		var all []*job.Job
 		for i := range 20 {
-			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t"}, State: job.Completed, Ended: time.Now(), Result: json.RawMessage(`"` + strings.Repeat("x", 1<<20-2) + `"`)})
+			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t"}, State: job.Completed, Ended: time.Now(),
+				Result: json.RawMessage(`"` + strings.Repeat("x", 1<<20-2) + `"`)})
 		}
 		if err := st.Commit(&store.Changes{Jobs: all}); err != nil {
 			t.Fatal(err)
@@ -97,7 +98,8 @@ func TestPatiently(t *testing.T) {
 		<-ctx.Done()
 		return fmt.Errorf("no broker answers: %w", ctx.Err())
 	}
-	if err := s.patiently(t.Context(), away); err != nil || strings.Count(said.String(), "it waits for the broker") != 2 || !strings.Contains(said.String(), "no broker answers") {
+	if err := s.patiently(t.Context(), away); err != nil || strings.Count(said.String(), "it waits for the broker") != 2 ||
+		!strings.Contains(said.String(), "no broker answers") {
 		t.Errorf("%v, %d calls, and it has said: %s", err, calls, said.String())
 	}
 	if err := s.patiently(t.Context(), func(context.Context) error { return refused }); !errors.Is(err, refused) {
@@ -152,7 +154,8 @@ func TestForget(t *testing.T) {
 		var all []*job.Job
 		var sent []string // so that the scheduler writes nothing meanwhile
 		for i := range n {
-			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t", ResultTTL: time.Second}, State: job.Completed, Ended: time.Now().Add(-time.Minute)})
+			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t", ResultTTL: time.Second}, State: job.Completed,
+				Ended: time.Now().Add(-time.Minute)})
 			sent = append(sent, fmt.Sprint(i))
 		}
 		if err := errors.Join(st.Commit(&store.Changes{Jobs: all}), st.Commit(&store.Changes{Sent: sent})); err != nil {

@@ -29,7 +29,8 @@ func TestMeasures(t *testing.T) {
 		t.Fatalf("got %+v, want those of a and of the one that was refused", m.Kinds)
 	}
 	a := m.Kinds[0]
-	if a.Type != "t" || a.Device != placement.CPU || a.Ended[job.Completed] != 1 || a.Wait.Count != 1 || a.Wait.Within[7] != 1 || a.Run.Within[3] != 1 || a.Run.Sum != 0.02 || a.Error.Runs != 1 {
+	if a.Type != "t" || a.Device != placement.CPU || a.Ended[job.Completed] != 1 || a.Wait.Count != 1 || a.Wait.Within[7] != 1 ||
+		a.Run.Within[3] != 1 || a.Run.Sum != 0.02 || a.Error.Runs != 1 {
 		t.Errorf("got %+v", a)
 	}
 	if refused := m.Kinds[1]; refused.Type != "unknown" || refused.Ended[job.Failed] != 1 || refused.Run.Count != 0 {

@@ -41,5 +41,6 @@ func (s *state) overrun(t *task, now time.Time) {
 	t.told = append(t.told, t.Attempt)
 	t.planned, t.own = "", false
 	t.Ran = max(now.Sub(t.Started).Seconds(), 0)
-	s.fail(t, fmt.Sprintf("it has taken longer than its timeout, %v, and worker %s has not ended it within %v more", t.Timeout, t.Worker, s.settings.Grace), false, now)
+	s.fail(t, fmt.Sprintf("it has taken longer than its timeout, %v, and worker %s has not ended it within %v more", t.Timeout, t.Worker,
+		s.settings.Grace), false, now)
 }

@@ -55,7 +55,8 @@ func (s *state) resume(t *task, now time.Time) error {
 		if s.workers[t.Worker] != nil {
 			break
 		}
-		s.workers[t.Worker] = &worker{Worker: placement.Worker{ID: t.Worker, Device: t.WorkerType, Model: t.Model, Draining: true}, heard: now, running: map[string]job.Run{}}
+		s.workers[t.Worker] = &worker{Worker: placement.Worker{ID: t.Worker, Device: t.WorkerType, Model: t.Model, Draining: true},
+			heard: now, running: map[string]job.Run{}}
 	case t.State != job.Queued:
 	case t.SameAs != "":
 		other, err := s.find(t.SameAs)

@@ -83,7 +83,8 @@ func Queues() []queue.Spec {
 // nil. The context is for the call alone. While the broker is away Start waits for it, and says so each five seconds. The error is ErrLed
 // where the broker is a queue.Locker, and another scheduler has its jobs.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{},
+	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true,
+		in: make(chan input, 1024), room: map[string]chan struct{}{},
 		landed: make(chan struct{}, 1), began: make(chan map[string][]job.Order, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)

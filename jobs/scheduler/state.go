@@ -118,8 +118,10 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, awaited: map[string]chan struct{}{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(), noted: map[string]int{},
+	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{},
+		keys: map[string]string{}, followers: map[string][]string{},
+		blocked: map[string][]string{}, workers: map[string]*worker{}, awaited: map[string]chan struct{}{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{},
+		turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(), noted: map[string]int{},
 		waiting: map[placement.Device]*line{"": {}, placement.CPU: {}, placement.GPU: {}}}, nil
 }
 

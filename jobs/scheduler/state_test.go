@@ -310,7 +310,8 @@ func TestNothingLeft(t *testing.T) {
 		}
 	}
 	b.step(0, func() {})
-	for name, n := range map[string]int{"waiting": len(b.waiting[""].all) + len(b.waiting[placement.CPU].all) + len(b.waiting[placement.GPU].all), "later": len(b.later.all), "deadlines": len(b.deadlines.all), "tasks": len(b.tasks), "keys": len(b.keys),
+	for name, n := range map[string]int{"waiting": len(b.waiting[""].all) + len(b.waiting[placement.CPU].all) +
+		len(b.waiting[placement.GPU].all), "later": len(b.later.all), "deadlines": len(b.deadlines.all), "tasks": len(b.tasks), "keys": len(b.keys),
 		"followers": len(b.followers), "blocked": len(b.blocked), "out": len(b.out)} {
 		if n > spare {
 			t.Errorf("%d are left in %s", n, name)
@@ -655,9 +656,11 @@ func TestFaultOfTheStore(t *testing.T) {
 // A submission that nobody can run fails, and says why to whom it may.
 func TestRefused(t *testing.T) {
 	b := newBench(t)
-	for body, why := range map[string]string{`{`: "want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"x","after":[""]}`: "empty job_id"} {
+	for body, why := range map[string]string{`{`: "want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB",
+		`{"job_type":"x","after":[""]}`: "empty job_id"} {
 		b.submit(body)
-		if len(b.did.messages) != 1 || !strings.Contains(string(b.did.messages[0].Body), why) || !strings.Contains(string(b.did.messages[0].Body), `"status":"failed"`) {
+		if len(b.did.messages) != 1 || !strings.Contains(string(b.did.messages[0].Body), why) ||
+			!strings.Contains(string(b.did.messages[0].Body), `"status":"failed"`) {
 			t.Errorf("%s: %+v", body, b.did.messages)
 		}
 	}

@@ -25,7 +25,8 @@ func TestStrategy(t *testing.T) {
 		b.beats(cpu(id), "", "")
 	}
 	b.submit(`{"job_id":"j","job_type":"vector_addition","parameters":{"size":10}}`)
-	if j := b.tasks["j"]; j.Worker != "c" || !strings.Contains(j.Reason, "by the program's strategy") || !strings.HasPrefix(strings.Join(b.sent, " "), "cpu_queue.c j1") {
+	if j := b.tasks["j"]; j.Worker != "c" || !strings.Contains(j.Reason, "by the program's strategy") ||
+		!strings.HasPrefix(strings.Join(b.sent, " "), "cpu_queue.c j1") {
 		t.Errorf("got %+v, sent %v", j.Job, b.sent)
 	}
 	b.submit(`{"job_id":"odd","job_type":"odd"}`)

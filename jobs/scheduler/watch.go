@@ -123,7 +123,8 @@ func (s *state) giveUp(now time.Time) {
 		case len(s.workers) == 0 || s.served(t):
 			s.strange.add(e.id, now.Add(s.settings.Unknown))
 		default:
-			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. They run %s", t.Type, s.settings.Unknown, s.known()), now)
+			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. They run %s", t.Type,
+				s.settings.Unknown, s.known()), now)
 		}
 	}
 }

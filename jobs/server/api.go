@@ -301,7 +301,8 @@ func (s *Server) stats(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	v := statsView{Jobs: all.States, Events: map[job.State]int64{}, Counted: map[string]int64{}, Demand: map[placement.Device]demandView{}, Kinds: []kindView{}, Trouble: s.trouble()}
+	v := statsView{Jobs: all.States, Events: map[job.State]int64{}, Counted: map[string]int64{}, Demand: map[placement.Device]demandView{},
+		Kinds: []kindView{}, Trouble: s.trouble()}
 	for _, state := range job.States() {
 		v.Events[state] = all.Counted["events."+string(state)]
 	}

@@ -19,7 +19,8 @@ type asker struct {
 }
 
 func newAsker(c Config) *asker {
-	return &asker{config: c, counts: recent[counts]{least: time.Second / 2}, measures: recent[scheduler.Measures]{least: time.Second}, queues: recent[[]queueView]{least: time.Second / 2},
+	return &asker{config: c, counts: recent[counts]{least: time.Second / 2}, measures: recent[scheduler.Measures]{least: time.Second},
+		queues:  recent[[]queueView]{least: time.Second / 2},
 		workers: recent[[]scheduler.Worker]{least: time.Second / 4}}
 }
 

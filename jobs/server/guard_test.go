@@ -69,7 +69,8 @@ func TestGuard(t *testing.T) {
 		{"a script of another origin", "jobs?token=" + token, headers("Origin", "http://attacker.example"), 403},
 		{"a script of another port", "jobs?token=" + token, headers("Origin", "http://127.0.0.1:8888"), 403},
 		{"a sandboxed page", "jobs?token=" + token, headers("Origin", "null"), 403},
-		{"a picture on another page", "jobs?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"), 403},
+		{"a picture on another page", "jobs?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors",
+			"Sec-Fetch-Dest", "image"), 403},
 		{"a script of the same site", "jobs?token=" + token, headers("Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"), 403},
 		{"a frame on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), 403},
 		{"a link on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 200},
@@ -117,7 +118,8 @@ func TestChange(t *testing.T) {
 		{"no token", "POST", func(r *http.Request) { r.Header.Del("Authorization") }, 403},
 		{"another origin", "POST", headers("Origin", "http://attacker.example"), 403},
 		{"another origin, as browsers tell it", "POST", headers("Sec-Fetch-Site", "cross-site"), 403},
-		{"a form that is sent as a link is followed", "POST", headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403},
+		{"a form that is sent as a link is followed", "POST",
+			headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403},
 	} {
 		if got, body := s.ask(c.method, "jobs/a/cancel", "", c.change); got != c.want || s.job("a").State != string(job.Queued) {
 			t.Errorf("%s: got %d %s, want %d", c.name, got, body, c.want)
@@ -170,7 +172,8 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	for name, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"} {
+	for name, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'", "Referrer-Policy": "no-referrer",
+		"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"} {
 		if got := answer.Header.Get(name); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}

@@ -116,7 +116,8 @@ func (g gatherer) queues(all []queueView) {
 // stats writes what the scheduler counts. Counts are there from the start: Prometheus sees no increase in a series that begins with 1.
 func (g gatherer) stats(s *stats) {
 	for _, state := range job.States() {
-		g.count("cancha_jobs_events_total", "Jobs that have come into a state, since the store was made.", s.Counted["events."+string(state)], "state", string(state))
+		g.count("cancha_jobs_events_total", "Jobs that have come into a state, since the store was made.",
+			s.Counted["events."+string(state)], "state", string(state))
 		if !state.Ended() {
 			g.set("cancha_jobs_open", "Jobs that have not ended, by state.", float64(s.States[state]), "state", string(state))
 		}
@@ -153,12 +154,14 @@ func (g gatherer) kind(k *scheduler.Measured) {
 	labels := []string{"type", k.Type, "device", string(k.Device)}
 	for _, state := range job.States() {
 		if state.Ended() {
-			g.count("cancha_jobs_ended_total", "Jobs that have ended, by type, device (none: they never ran) and outcome.", k.Ended[state], append(labels[:4:4], "outcome", string(state))...)
+			g.count("cancha_jobs_ended_total", "Jobs that have ended, by type, device (none: they never ran) and outcome.", k.Ended[state],
+				append(labels[:4:4], "outcome", string(state))...)
 		}
 	}
 	if k.Run.Count > 0 {
 		bounds := scheduler.Bounds()
-		g.histogram("cancha_jobs_wait_seconds", "Of completed jobs, from the submission until the last attempt began.", k.Wait.Sum, k.Wait.Within[:], bounds[:], labels...)
+		g.histogram("cancha_jobs_wait_seconds", "Of completed jobs, from the submission until the last attempt began.", k.Wait.Sum,
+			k.Wait.Within[:], bounds[:], labels...)
 		g.histogram("cancha_jobs_run_seconds", "Of completed jobs, how long the last attempt ran.", k.Run.Sum, k.Run.Within[:], bounds[:], labels...)
 	}
 	if k.Error.Runs > 0 {
@@ -196,7 +199,8 @@ func (g gatherer) workers(all []scheduler.Worker) {
 		running[v.Type] += len(v.Running)
 	}
 	for s, n := range counts {
-		g.set("cancha_jobs_workers", "Workers that were heard of within a lease, by device and state.", float64(n), "device", string(s.device), "state", s.state)
+		g.set("cancha_jobs_workers", "Workers that were heard of within a lease, by device and state.", float64(n), "device",
+			string(s.device), "state", s.state)
 	}
 	for _, d := range slices.Sorted(maps.Keys(slots)) {
 		g.set("cancha_jobs_worker_slots", "Jobs that the workers of a device run side by side at most.", float64(slots[d]), "device", string(d))

@@ -98,9 +98,11 @@ func TestFamily(t *testing.T) {
 	var got map[string]float64
 	s.until("all is counted", func() bool {
 		got = s.metrics()
-		return got[`cancha_jobs_ended_total{device="cpu",outcome="completed",type="map"}`] == 5 && got[`cancha_jobs_open_by_type{state="queued",type="map.of"}`] == 1
+		return got[`cancha_jobs_ended_total{device="cpu",outcome="completed",type="map"}`] == 5 &&
+			got[`cancha_jobs_open_by_type{state="queued",type="map.of"}`] == 1
 	})
-	for series, want := range map[string]float64{`cancha_jobs_open_by_type{state="queued",type="map"}`: 2, `cancha_jobs_run_seconds_count{device="cpu",type="map"}`: 5, `cancha_jobs_wait_seconds_bucket{device="cpu",type="map",le="+Inf"}`: 5} {
+	for series, want := range map[string]float64{`cancha_jobs_open_by_type{state="queued",type="map"}`: 2,
+		`cancha_jobs_run_seconds_count{device="cpu",type="map"}`: 5, `cancha_jobs_wait_seconds_bucket{device="cpu",type="map",le="+Inf"}`: 5} {
 		if got[series] != want {
 			t.Errorf("%s: got %v, want %v", series, got[series], want)
 		}
@@ -149,11 +151,15 @@ func TestMetrics(t *testing.T) {
 	for series, want := range map[string]float64{
 		"cancha_jobs_up": 1, `cancha_jobs_build_info{version="v1"}`: 1,
 		`cancha_jobs_open{state="running"}`: 1, `cancha_jobs_open{state="queued"}`: 1, `cancha_jobs_open_by_type{state="running",type="block"}`: 1,
-		`cancha_jobs_ended_total{device="cpu",outcome="completed",type="quick"}`: 3, `cancha_jobs_ended_total{device="cpu",outcome="failed",type="wrong"}`: 1, `cancha_jobs_ended_total{device="cpu",outcome="dead",type="wrong"}`: 0,
+		`cancha_jobs_ended_total{device="cpu",outcome="completed",type="quick"}`: 3,
+		`cancha_jobs_ended_total{device="cpu",outcome="failed",type="wrong"}`:    1, `cancha_jobs_ended_total{device="cpu",outcome="dead",type="wrong"}`: 0,
 		`cancha_jobs_events_total{state="completed"}`: 3, `cancha_jobs_events_total{state="dead"}`: 0, "cancha_jobs_refused_total": 0,
-		`cancha_jobs_wait_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="0.001"}`: 0, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="+Inf"}`: 3, `cancha_jobs_prediction_error_count{device="cpu",type="quick"}`: 2,
+		`cancha_jobs_wait_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_count{device="cpu",type="quick"}`: 3,
+		`cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="0.001"}`: 0,
+		`cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="+Inf"}`:  3, `cancha_jobs_prediction_error_count{device="cpu",type="quick"}`: 2,
 		`cancha_jobs_demand_jobs{device="gpu"}`: 1, `cancha_jobs_demand_unserved_jobs{device="gpu"}`: 1, `cancha_jobs_predicted_seconds{device="cpu"}`: 0,
-		`cancha_jobs_workers{device="cpu",state="ready"}`: 1, `cancha_jobs_workers{device="gpu",state="ready"}`: 0, `cancha_jobs_worker_slots{device="cpu"}`: 2, `cancha_jobs_worker_running{device="cpu"}`: 1,
+		`cancha_jobs_workers{device="cpu",state="ready"}`: 1, `cancha_jobs_workers{device="gpu",state="ready"}`: 0,
+		`cancha_jobs_worker_slots{device="cpu"}`: 2, `cancha_jobs_worker_running{device="cpu"}`: 1,
 		`cancha_jobs_queue_messages{queue="job_queue",state="ready"}`: 0, `cancha_jobs_queue_consumers{queue="job_queue"}`: 1,
 	} {
 		if is, ok := got[series]; !ok || is != want {
@@ -181,7 +187,8 @@ func TestMetrics(t *testing.T) {
 			Error float64 `json:"prediction_factor"`
 		}
 	}
-	if s.get("stats", &stats); stats.Open["running"] != 1 || stats.Demand["gpu"].Unserved != 1 || len(stats.Kinds) != 2 || stats.Kinds[0].Type != "quick" || !(stats.Kinds[0].Run >= 0.002) || !(stats.Kinds[0].Error >= 1) {
+	if s.get("stats", &stats); stats.Open["running"] != 1 || stats.Demand["gpu"].Unserved != 1 || len(stats.Kinds) != 2 ||
+		stats.Kinds[0].Type != "quick" || !(stats.Kinds[0].Run >= 0.002) || !(stats.Kinds[0].Error >= 1) {
 		t.Errorf("got %+v", stats)
 	}
 }

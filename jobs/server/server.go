@@ -62,7 +62,8 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs/server: start: %w; end what listens there, or give another address", err)
 	}
-	s := &Server{config: c, guard: guard{webpage.NewStrictGuard(c.Token)}, address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
+	s := &Server{config: c, guard: guard{webpage.NewStrictGuard(c.Token)}, address: listener.Addr(),
+		streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.asker = newAsker(c)
 	s.metrics = newMetrics(s.asker, c.Version)

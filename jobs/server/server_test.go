@@ -85,7 +85,8 @@ func newSiteOn(t testing.TB, as func(queue.Broker) queue.Broker, change ...func(
 // work starts a worker.
 func (s *site) work(id string, device placement.Device, funcs map[string]worker.Func) {
 	s.Helper()
-	w, err := worker.Start(s.Context(), worker.Config{Broker: s.broker, Worker: placement.Worker{ID: id, Device: device, Model: "test", Memory: 8e9, Slots: 2}, Funcs: funcs, Beat: 100 * time.Millisecond})
+	w, err := worker.Start(s.Context(), worker.Config{Broker: s.broker,
+		Worker: placement.Worker{ID: id, Device: device, Model: "test", Memory: 8e9, Slots: 2}, Funcs: funcs, Beat: 100 * time.Millisecond})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -201,7 +202,8 @@ func TestJobs(t *testing.T) {
 		t.Fatalf("got %d %s", status, body)
 	}
 	s.until("progress", func() bool { return s.job(hostile).Progress == 0.25 })
-	if j := s.job(hostile); j.State != "running" || j.Doing != "a quarter" || j.Worker != "w" || j.Device != "cpu" || !strings.HasPrefix(j.Reason, "cpu: ") || !(j.Predicted["cpu"] > 0) || fmt.Sprint(j.Can) != "[cancel]" ||
+	if j := s.job(hostile); j.State != "running" || j.Doing != "a quarter" || j.Worker != "w" || j.Device != "cpu" ||
+		!strings.HasPrefix(j.Reason, "cpu: ") || !(j.Predicted["cpu"] > 0) || fmt.Sprint(j.Can) != "[cancel]" ||
 		string(j.Parameters) != `{"x":1}` || j.Unknown["note"] != "mine" {
 		t.Errorf("got %+v", j)
 	}
@@ -213,7 +215,8 @@ func TestJobs(t *testing.T) {
 			Running []job.Run
 		}
 	}
-	if s.get("workers", &workers); len(workers.Workers) != 1 || workers.Workers[0].State != "ready" || workers.Workers[0].Slots != 2 || len(workers.Workers[0].Running) != 1 || workers.Workers[0].Running[0].Job != hostile {
+	if s.get("workers", &workers); len(workers.Workers) != 1 || workers.Workers[0].State != "ready" || workers.Workers[0].Slots != 2 ||
+		len(workers.Workers[0].Running) != 1 || workers.Workers[0].Running[0].Job != hostile {
 		t.Errorf("got %+v", workers)
 	}
 	close(finish)
@@ -234,7 +237,8 @@ func TestJobs(t *testing.T) {
 		path   string
 		status int
 		says   string
-	}{{"jobs/q/cancel", 200, `"state":"cancelled"`}, {"jobs/q/cancel", 409, "cancelled already"}, {"jobs/q/replay", 409, "only dead ones"}, {"jobs/none/cancel", 404, "there is no such job"}, {"jobs/q/eat", 404, ""}} {
+	}{{"jobs/q/cancel", 200, `"state":"cancelled"`}, {"jobs/q/cancel", 409, "cancelled already"}, {"jobs/q/replay", 409, "only dead ones"},
+		{"jobs/none/cancel", 404, "there is no such job"}, {"jobs/q/eat", 404, ""}} {
 		if status, body := s.ask("POST", c.path, "", nil); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s: got %d %s, want %d %s", c.path, status, body, c.status, c.says)
 		}
@@ -251,7 +255,8 @@ func TestList(t *testing.T) {
 	if err := s.scheduler.Cancel(t.Context(), "4"); err != nil {
 		t.Fatal(err)
 	}
-	for query, want := range map[string]string{"": "4 3 2 1 0 false", "?limit=2": "4 3 true", "?limit=2&skip=3": "1 0 false", "?type=t1": "3 1 false", "?state=cancelled": "4 false",
+	for query, want := range map[string]string{"": "4 3 2 1 0 false", "?limit=2": "4 3 true", "?limit=2&skip=3": "1 0 false",
+		"?type=t1": "3 1 false", "?state=cancelled": "4 false",
 		"?state=queued,running&limit=1": "3 true", "?state=cancelled&state=queued&type=t0": "4 2 0 false", "?worker=w": "false", "?state=": "4 3 2 1 0 false"} {
 		var list struct {
 			Jobs []shown
@@ -269,7 +274,8 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", query, got, want)
 		}
 	}
-	for query, says := range map[string]string{"?state=odd": "it is one or more of [queued", "?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?skip=-1": "from 0", "?skip=x": "from 0"} {
+	for query, says := range map[string]string{"?state=odd": "it is one or more of [queued", "?limit=0": "1 to 1000",
+		"?limit=1001": "1 to 1000", "?skip=-1": "from 0", "?skip=x": "from 0"} {
 		if status, body := s.ask("GET", "jobs"+query, "", nil); status != 400 || !strings.Contains(body, says) {
 			t.Errorf("%s: got %d %s, want 400 %s", query, status, body, says)
 		}
@@ -283,8 +289,11 @@ func TestList(t *testing.T) {
 func TestSubmit(t *testing.T) {
 	s := newSite(t)
 	for body, want := range map[string]string{
-		"no JSON": "400 want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "400 at most 4 TB", `{"job_type":"vector_addition","size":-1}`: "400 size: -1", "{}": "400 job_type: missing",
-		`{"job_type":"t","data":{"x":"` + strings.Repeat("x", 3<<20) + `"}}`: "413 write large data into a file", `{"job_type":"t","priority":10}`: "400 priority", `{"job_type":"t","job_id":""}`: "400 job_id: it is empty", `{"job_type":"t","job_id":".."}`: "400 a part of an address", "": "400 want a JSON object",
+		"no JSON": "400 want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "400 at most 4 TB",
+		`{"job_type":"vector_addition","size":-1}`: "400 size: -1", "{}": "400 job_type: missing",
+		`{"job_type":"t","data":{"x":"` + strings.Repeat("x", 3<<20) + `"}}`: "413 write large data into a file",
+		`{"job_type":"t","priority":10}`:                                     "400 priority", `{"job_type":"t","job_id":""}`: "400 job_id: it is empty",
+		`{"job_type":"t","job_id":".."}`: "400 a part of an address", "": "400 want a JSON object",
 	} {
 		status, answer := s.ask("POST", "jobs", body, nil)
 		code, says, _ := strings.Cut(want, " ")

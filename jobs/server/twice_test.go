@@ -52,7 +52,8 @@ func TestSubmittedTwice(t *testing.T) {
 // it looks like.
 func TestMisspelledType(t *testing.T) {
 	s := newSite(t)
-	if status, body := s.ask("POST", "jobs", `{"job_type":"matrix_multipy","size":3}`, nil); status != 400 || !strings.Contains(body, `is \"matrix_multiply\" meant?`) {
+	if status, body := s.ask("POST", "jobs", `{"job_type":"matrix_multipy","size":3}`, nil); status != 400 ||
+		!strings.Contains(body, `is \"matrix_multiply\" meant?`) {
 		t.Errorf("got %d %s", status, body)
 	}
 	s.work("w", placement.CPU, map[string]worker.Func{"matrix_multipy": nil, "mine": nil})

@@ -55,10 +55,14 @@ type jobView struct {
 }
 
 func viewJob(j *job.Job, now time.Time) jobView {
-	v := jobView{ID: j.ID, Type: j.Type, State: j.State, Reason: j.Reason, Predicted: j.Predicted, Progress: j.Progress, Doing: j.Doing, ETA: j.ETA(now).Seconds(), Error: j.Error,
-		Priority: j.Priority, Ordered: j.Device, PreferGPU: j.PreferGPU, Worker: j.Worker, Device: j.WorkerType, Model: j.Model, Attempt: j.Attempt, Begun: j.Begun, Most: j.MaxAttempts(),
-		Submitted: unix(j.Submitted), Assigned: unix(j.Assigned), Started: unix(j.Started), Ended: unix(j.Ended), Again: unix(j.Again), NotBefore: unix(j.NotBefore), Deadline: unix(j.Deadline),
-		Timeout: j.Timeout.Seconds(), Ran: j.Ran, Processed: j.Ran, Key: j.Key, SameAs: j.SameAs, After: j.After, ReplyTo: j.ReplyTo, TTL: j.Keep().Seconds(), Can: can(j)}
+	v := jobView{ID: j.ID, Type: j.Type, State: j.State, Reason: j.Reason, Predicted: j.Predicted, Progress: j.Progress, Doing: j.Doing,
+		ETA: j.ETA(now).Seconds(), Error: j.Error,
+		Priority: j.Priority, Ordered: j.Device, PreferGPU: j.PreferGPU, Worker: j.Worker, Device: j.WorkerType, Model: j.Model,
+		Attempt: j.Attempt, Begun: j.Begun, Most: j.MaxAttempts(),
+		Submitted: unix(j.Submitted), Assigned: unix(j.Assigned), Started: unix(j.Started), Ended: unix(j.Ended), Again: unix(j.Again),
+		NotBefore: unix(j.NotBefore), Deadline: unix(j.Deadline),
+		Timeout: j.Timeout.Seconds(), Ran: j.Ran, Processed: j.Ran, Key: j.Key, SameAs: j.SameAs, After: j.After, ReplyTo: j.ReplyTo,
+		TTL: j.Keep().Seconds(), Can: can(j)}
 	if j.State.Ended() {
 		v.Status = j.State
 	}
@@ -125,7 +129,8 @@ const silentAfter = 5 * time.Second
 
 func viewWorker(w *scheduler.Worker, now time.Time) workerView {
 	silent := max(now.Sub(w.Heard), 0)
-	v := workerView{ID: w.ID, Type: w.Device, Model: w.Model, Host: w.Host, State: "ready", Memory: w.Memory, Types: w.Types, Slots: max(w.Slots, 1), Ready: w.Ready,
+	v := workerView{ID: w.ID, Type: w.Device, Model: w.Model, Host: w.Host, State: "ready", Memory: w.Memory, Types: w.Types,
+		Slots: max(w.Slots, 1), Ready: w.Ready,
 		Heard: unix(w.Heard), Silent: silent.Seconds(), Running: w.Runs, Stuck: w.Hung, Rates: w.Rates}
 	switch {
 	case silent > silentAfter:

@@ -27,7 +27,8 @@ func TestBegin(t *testing.T) {
 		"it has ended":          {with(begun, func(j *job.Job) { j.State = job.Failed }), with(begun, func(j *job.Job) { j.State = job.Failed })},
 		"it waits again":        {with(given, func(j *job.Job) { j.State = job.Queued }), with(given, func(j *job.Job) { j.State = job.Queued })},
 		"it is given once more": {with(given, func(j *job.Job) { j.Attempt = 3 }), with(given, func(j *job.Job) { j.Attempt = 3 })},
-		"another has its id":    {with(given, func(j *job.Job) { j.Submitted = now.Add(time.Minute) }), with(given, func(j *job.Job) { j.Submitted = now.Add(time.Minute) })},
+		"another has its id": {with(given, func(j *job.Job) { j.Submitted = now.Add(time.Minute) }),
+			with(given, func(j *job.Job) { j.Submitted = now.Add(time.Minute) })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -45,7 +46,8 @@ func TestBegin(t *testing.T) {
 				if err := errors.Join(err, s.Close()); err != nil {
 					t.Fatal(err)
 				}
-				if got.State != c.want.State || got.Attempt != c.want.Attempt || got.Begun != c.want.Begun || got.Worker != c.want.Worker || !got.Started.Equal(c.want.Started) {
+				if got.State != c.want.State || got.Attempt != c.want.Attempt || got.Begun != c.want.Begun || got.Worker != c.want.Worker ||
+					!got.Started.Equal(c.want.Started) {
 					t.Errorf("got %+v, want %+v", got, c.want)
 				}
 			}

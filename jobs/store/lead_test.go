@@ -133,7 +133,8 @@ func TestDeposed(t *testing.T) {
 	second := opened(t, folder)
 	defer second.Close()
 	_, expired := first.Expire(noon, 1)
-	for _, err := range []error{first.Commit(&store.Changes{Jobs: []*job.Job{queued("a")}}), first.Begin([]*job.Job{queued("a")}, nil), first.Leads(), expired} {
+	for _, err := range []error{first.Commit(&store.Changes{Jobs: []*job.Job{queued("a")}}), first.Begin([]*job.Job{queued("a")}, nil),
+		first.Leads(), expired} {
 		if !errors.Is(err, store.ErrDeposed) {
 			t.Errorf("got %v", err)
 		}

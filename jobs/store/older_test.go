@@ -26,7 +26,8 @@ func writeFirst(t *testing.T, folder string, all []*job.Job) {
 		for _, j := range all {
 			n, failed := tx.Bucket(bucketJobs).NextSequence()
 			text, failed2 := json.Marshal(j)
-			err = errors.Join(err, failed, failed2, tx.Bucket(bucketJobs).Put(place(n), text), tx.Bucket(bucketIDs).Put([]byte(j.ID), place(n)), tx.Bucket(bucketKeys).Put([]byte(j.ID), []byte(j.ID)))
+			err = errors.Join(err, failed, failed2, tx.Bucket(bucketJobs).Put(place(n), text),
+				tx.Bucket(bucketIDs).Put([]byte(j.ID), place(n)), tx.Bucket(bucketKeys).Put([]byte(j.ID), []byte(j.ID)))
 			if j.State.Ended() {
 				err = errors.Join(err, tx.Bucket(bucketEnds).Put(forgotten(j), []byte(j.ID)))
 			} else {

@@ -302,7 +302,8 @@ func (e entry) moved(tx *disk.Tx, j *job.Job) (entry, error) {
 		return e, nil
 	}
 	next := entry(append(e.number(), stateByte(j.State)))
-	return next, errors.Join(tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketStates).Put(next.listed(), nil), tx.Bucket(bucketIDs).Put([]byte(j.ID), next))
+	return next, errors.Join(tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketStates).Put(next.listed(), nil),
+		tx.Bucket(bucketIDs).Put([]byte(j.ID), next))
 }
 
 // find returns a job and its entry; nil: there is none.
@@ -397,7 +398,8 @@ func forget(tx *disk.Tx, id string) error {
 		}
 	}
 	n := e.number()
-	return errors.Join(tx.Bucket(bucketIDs).Delete([]byte(id)), tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketJobs).Delete(n), tx.Bucket(bucketOutbox).Delete(n))
+	return errors.Join(tx.Bucket(bucketIDs).Delete([]byte(id)), tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketJobs).Delete(n),
+		tx.Bucket(bucketOutbox).Delete(n))
 }
 
 func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -39,9 +39,11 @@ func commit(t *testing.T, s *store.Store, c *store.Changes) {
 func TestStore(t *testing.T) {
 	folder := t.TempDir()
 	s := opened(t, folder)
-	full := &job.Job{Spec: job.Spec{ID: "full", Type: "t", Parameters: json.RawMessage(`{"x":1}`), Device: placement.GPU, Priority: 3, Key: "k", Deadline: noon, After: []string{"b"},
+	full := &job.Job{Spec: job.Spec{ID: "full", Type: "t", Parameters: json.RawMessage(`{"x":1}`), Device: placement.GPU, Priority: 3,
+		Key: "k", Deadline: noon, After: []string{"b"},
 		Unknown: map[string]json.RawMessage{"y": json.RawMessage("[2]")}},
-		State: job.Running, Submitted: noon, Assigned: noon, Started: noon, Attempt: 2, Begun: 1, Worker: "w", WorkerType: placement.GPU, Model: "H100", Reason: "r",
+		State: job.Running, Submitted: noon, Assigned: noon, Started: noon, Attempt: 2, Begun: 1, Worker: "w", WorkerType: placement.GPU,
+		Model: "H100", Reason: "r",
 		Predicted: map[placement.Device]float64{placement.GPU: 0.5}, Progress: 0.25, Doing: "d", Error: "e"}
 	commit(t, s, &store.Changes{Jobs: []*job.Job{queued("a"), full, queued("b")}, Events: []store.Event{{At: noon, Job: "a", State: job.Queued}, {Job: "b"}},
 		Measured: []byte("[1]"), Counts: map[string]int64{"twice": 2}})
@@ -174,7 +176,8 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, q := range map[string]store.Query{"rare": {States: []job.State{job.Dead}, Limit: 10}, "last page": {States: []job.State{job.Queued}, Limit: 10, Skip: n - 60}, "any": {Limit: 10}} {
+	for name, q := range map[string]store.Query{"rare": {States: []job.State{job.Dead}, Limit: 10},
+		"last page": {States: []job.State{job.Queued}, Limit: 10, Skip: n - 60}, "any": {Limit: 10}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if got, _, err := s.List(q); err != nil || len(got) != 10 {
@@ -194,7 +197,8 @@ func TestExpire(t *testing.T) {
 		j.State, j.Ended, j.ResultTTL = job.Dead, noon, keep
 		return j
 	}
-	commit(t, s, &store.Changes{Jobs: []*job.Job{ended("a", time.Minute), ended("b", time.Hour), ended("c", time.Minute), ended("d", time.Second), queued("e")}})
+	commit(t, s, &store.Changes{Jobs: []*job.Job{ended("a", time.Minute), ended("b", time.Hour), ended("c", time.Minute),
+		ended("d", time.Second), queued("e")}})
 	commit(t, s, &store.Changes{Jobs: []*job.Job{queued("c")}})
 	if n, err := s.Expire(noon.Add(time.Minute), 1); n != 1 || err != nil {
 		t.Errorf("%d, %v, want one of two", n, err)

@@ -15,7 +15,8 @@ func TestClaimsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	w, err := newWorker(Config{Broker: b, Worker: placement.Worker{Device: placement.CPU}, Funcs: map[string]Func{"t": func(context.Context, *Task) (any, error) { return nil, nil }}})
+	w, err := newWorker(Config{Broker: b, Worker: placement.Worker{Device: placement.CPU},
+		Funcs: map[string]Func{"t": func(context.Context, *Task) (any, error) { return nil, nil }}})
 	if err != nil {
 		t.Fatal(err)
 	}

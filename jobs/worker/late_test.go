@@ -14,7 +14,8 @@ import (
 func TestLateAnswer(t *testing.T) {
 	clock := make(chan time.Time, 1)
 	clock <- time.Unix(1000, 0)
-	w := &Worker{config: Config{Beat: time.Minute}, self: placement.Worker{ID: "w"}, pulse: make(chan struct{}, 1), claims: map[attempt]*claim{}, ctx: context.Background(),
+	w := &Worker{config: Config{Beat: time.Minute}, self: placement.Worker{ID: "w"}, pulse: make(chan struct{}, 1),
+		claims: map[attempt]*claim{}, ctx: context.Background(),
 		now: func() time.Time { at := <-clock; clock <- at; return at }}
 	a, verdict := attempt{"a", 1}, make(chan job.Verdict, 1)
 	go func() { verdict <- w.claim(a, 1) }()

@@ -22,8 +22,10 @@ func TestAtLeast(t *testing.T) {
 		time.Time
 	}
 	long := strings.Repeat("x", 5000)
-	for _, v := range []any{nil, "", long, 1.5, true, []string{"a", long}, []byte(long), [3]int{1, 2, 3}, map[string]any{"a": []any{long, nil, 1}, "b": map[int]bool{1: true}},
-		inner{A: "a", D: &inner{A: long, c: 1, E: long}}, &inner{}, json.RawMessage(`{"a":1}`), time.Now(), []any{}, struct{}{}, []struct{}{{}, {}}, (*inner)(nil)} {
+	for _, v := range []any{nil, "", long, 1.5, true, []string{"a", long}, []byte(long), [3]int{1, 2, 3},
+		map[string]any{"a": []any{long, nil, 1}, "b": map[int]bool{1: true}},
+		inner{A: "a", D: &inner{A: long, c: 1, E: long}}, &inner{}, json.RawMessage(`{"a":1}`), time.Now(), []any{}, struct{}{},
+		[]struct{}{{}, {}}, (*inner)(nil)} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,8 @@ func (w *Worker) lose(l *lost, name string, cause error) error {
 	w.wake()
 	err := fmt.Errorf("%w; %v after that it has not ended: the function of %q does not heed its context, and goes on in worker %s, where it takes 1 of %d slots "+
 		"until that process ends", cause, w.config.Grace, name, w.self.ID, w.self.Slots)
-	w.config.Logger.Error("jobs/worker: a slot is lost, for a job does not end", "job", l.job, "attempt", l.number, "type", name, "cause", cause, "lost", n, "slots", w.self.Slots)
+	w.config.Logger.Error("jobs/worker: a slot is lost, for a job does not end", "job", l.job, "attempt", l.number, "type", name, "cause",
+		cause, "lost", n, "slots", w.self.Slots)
 	if n >= w.self.Slots && w.config.Own && !w.config.Replaced {
 		return &lastSlot{fmt.Errorf("%w. No slot is left to try it again", err)}
 	}

@@ -72,7 +72,8 @@ func TestTimeoutNotHeeded(t *testing.T) {
 	<-begun
 	b.give("b", `{"job_id":"b","job_type":"other"}`)
 	r := b.next()
-	if r.Job != "a" || r.Final || !strings.Contains(r.Error, "longer than its timeout, 10ms") || !strings.Contains(r.Error, `the function of "deaf" does not heed its context`) {
+	if r.Job != "a" || r.Final || !strings.Contains(r.Error, "longer than its timeout, 10ms") ||
+		!strings.Contains(r.Error, `the function of "deaf" does not heed its context`) {
 		t.Errorf("got %+v", r)
 	}
 	<-w.Stuck()
@@ -168,7 +169,11 @@ func TestLastSlotOfItsOwn(t *testing.T) {
 // TestGoexit: a function that ends its goroutine has failed, with or without a grace, and its slot is free.
 func TestGoexit(t *testing.T) {
 	b := newBench(t)
-	b.startWith(worker.Config{Funcs: map[string]worker.Func{"leaves": func(context.Context, *worker.Task) (any, error) { runtime.Goexit(); return 1, nil }, "other": nothing}})
+	b.startWith(worker.Config{Funcs: map[string]worker.Func{"leaves": func(context.Context, *worker.Task) (any,
+		error) {
+		runtime.Goexit()
+		return 1, nil
+	}, "other": nothing}})
 	b.give("a", `{"job_id":"a","job_type":"leaves"}`)
 	if r := b.next(); !strings.Contains(r.Error, "runtime.Goexit") || r.Final || len(r.Result) > 0 {
 		t.Errorf("got %+v", r)

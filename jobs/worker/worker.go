@@ -187,8 +187,10 @@ func newWorker(c Config) (*Worker, error) {
 	if c.Grace < 0 {
 		return nil, fmt.Errorf("a grace of %v; a time from 0", c.Grace)
 	}
-	w := &Worker{process: rand.Text(), now: time.Now, config: c, self: c.Worker, consumers: map[string]queue.Consumer{}, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
-		claims: map[attempt]*claim{}, running: map[attempt]*run{}, lost: map[*lost]bool{}, stuck: make(chan struct{}), opened: make(chan struct{}), seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
+	w := &Worker{process: rand.Text(), now: time.Now, config: c, self: c.Worker, consumers: map[string]queue.Consumer{},
+		messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
+		claims: map[attempt]*claim{}, running: map[attempt]*run{}, lost: map[*lost]bool{}, stuck: make(chan struct{}),
+		opened: make(chan struct{}), seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
 	w.host, _ = os.Hostname() // or nobody knows
 	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
 	w.self.Types = slices.Sorted(maps.Keys(c.Funcs))

@@ -84,7 +84,8 @@ func (b *bench) grant(heard queue.Listener) {
 
 func (b *bench) start(slots int, funcs map[string]worker.Func) *worker.Worker {
 	b.Helper()
-	w, err := worker.Start(b.Context(), worker.Config{Broker: b.Broker, Worker: placement.Worker{ID: "w", Device: placement.CPU, Slots: slots}, Funcs: funcs, Beat: 20 * time.Millisecond})
+	w, err := worker.Start(b.Context(), worker.Config{Broker: b.Broker,
+		Worker: placement.Worker{ID: "w", Device: placement.CPU, Slots: slots}, Funcs: funcs, Beat: 20 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -207,7 +208,8 @@ func TestSettles(t *testing.T) {
 	b := newBench(t)
 	s := &stubborn{Broker: b.Broker}
 	s.faults.Store(16)
-	w, err := worker.Start(t.Context(), worker.Config{Broker: s, Worker: placement.Worker{ID: "w", Device: placement.CPU}, Funcs: map[string]worker.Func{"t": nothing}})
+	w, err := worker.Start(t.Context(), worker.Config{Broker: s, Worker: placement.Worker{ID: "w", Device: placement.CPU},
+		Funcs: map[string]worker.Func{"t": nothing}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,12 +257,14 @@ func TestDrainGivesBack(t *testing.T) {
 func TestOwnQueueGone(t *testing.T) {
 	b := newBench(t)
 	e := &expiring{Broker: b.Broker}
-	w, err := worker.Start(t.Context(), worker.Config{Broker: e, Worker: placement.Worker{ID: "w", Device: placement.CPU}, Funcs: map[string]worker.Func{"t": nothing}, Own: true})
+	w, err := worker.Start(t.Context(), worker.Config{Broker: e, Worker: placement.Worker{ID: "w", Device: placement.CPU},
+		Funcs: map[string]worker.Func{"t": nothing}, Own: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := b.Publish(t.Context(), job.WorkerQueue(placement.CPU, "w"), queue.Message{Body: []byte(`{"job_id":"a","job_type":"t"}`), Headers: map[string]string{job.HeaderAttempt: "1"}}); err != nil {
+	if err := b.Publish(t.Context(), job.WorkerQueue(placement.CPU, "w"),
+		queue.Message{Body: []byte(`{"job_id":"a","job_type":"t"}`), Headers: map[string]string{job.HeaderAttempt: "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.next(); r.Job != "a" || e.declared.Load() != 2 {

@@ -39,7 +39,8 @@ func TestShort(t *testing.T) {
 // TestUnexplained: what no fault explains is told.
 func TestUnexplained(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
-	f := &field{trial: trial{jobs: 20}, faults: []fault{{killed, "worker", 7, at(5), at(5)}, {killed, "scheduler", 9, at(100), at(100)}, {killed, "scheduler", 10, at(200), at(200)}}}
+	f := &field{trial: trial{jobs: 20}, faults: []fault{{killed, "worker", 7, at(5), at(5)}, {killed, "scheduler", 9, at(100), at(100)},
+		{killed, "scheduler", 10, at(200), at(200)}}}
 	end := func(r *run, to int, how string) *run { r.to, r.how = at(to), how; return r }
 	begin := func(pid, attempt, claimed, from int) *run {
 		return &run{job: id(13), pid: pid, attempt: attempt, claimed: at(claimed), from: at(from)}
@@ -61,7 +62,8 @@ func TestUnexplained(t *testing.T) {
 		"the scheduler":         {[]*run{begin(6, 1, 99, 99), begin(8, 2, 101, 101)}, 0, "the scheduler was killed"},
 		"a standby":             {[]*run{begin(6, 1, 199, 199), begin(8, 2, 201, 201)}, 0, unexplained},
 	} {
-		v, n := &verdict{twice: map[string]int{}}, &notes{runs: map[string][]*run{id(13): c.runs}, stored: map[attempt][]time.Time{}, led: map[int]bool{9: true}}
+		v, n := &verdict{twice: map[string]int{}}, &notes{runs: map[string][]*run{id(13): c.runs}, stored: map[attempt][]time.Time{},
+			led: map[int]bool{9: true}}
 		if c.stored > 0 {
 			n.stored[attempt{id(13), 1}] = []time.Time{at(c.stored)}
 		}

@@ -29,7 +29,8 @@ type verdict struct {
 func (v *verdict) String() string {
 	return fmt.Sprintf("in the store %v; %d runs, of which it has counted %d; run again: %v, %d of them after a run that did not end; %d results came again\n"+
 		"counted by the schedulers: %d attempts lost, %d executed twice, %d reports again, %d claims refused; %d wrong",
-		v.states, v.runs, v.begins, v.twice, v.unended, v.results, v.counted["attempts lost"], v.counted["executed twice"], v.counted["reports again"], v.counted["claims refused"], len(v.wrong))
+		v.states, v.runs, v.begins, v.twice, v.unended, v.results, v.counted["attempts lost"], v.counted["executed twice"],
+		v.counted["reports again"], v.counted["claims refused"], len(v.wrong))
 }
 
 func (v *verdict) is(format string, args ...any) {
@@ -205,7 +206,8 @@ func (v *verdict) explain(f *field, n *notes) {
 			}
 			if why == unexplained {
 				v.is("%s: attempt %d of process %d, claimed %s, %s to %s (%s), put down %s; and again %s by process %d as attempt %d, claimed %s", name, r.attempt, r.pid,
-					r.claimed.Format(clock), r.from.Format(clock), r.to.Format(clock), r.how, n.storedOf(r).Format(clock), next.from.Format(clock), next.pid, next.attempt, next.claimed.Format(clock))
+					r.claimed.Format(clock), r.from.Format(clock), r.to.Format(clock), r.how, n.storedOf(r).Format(clock),
+					next.from.Format(clock), next.pid, next.attempt, next.claimed.Format(clock))
 			}
 		}
 	}

@@ -76,7 +76,8 @@ func (s trial) run(ctx context.Context, out io.Writer) (err error) {
 	}
 	v, err := judge(f)
 	fmt.Fprintf(out, "%d jobs in %.1f s, killed: %d workers, %d schedulers, %d brokers; stopped: %d, %d, %d; workers ended by jobs: %d, started anew: %d, slots lost at the end: %d; seed %d\n%s\n", s.jobs, time.Since(began).Seconds(),
-		f.count(killed, "worker"), f.count(killed, "scheduler"), f.count(killed, "broker"), f.count(stopped, "worker"), f.count(stopped, "scheduler"), f.count(stopped, "broker"), f.exits, f.count(anew, "worker"),
+		f.count(killed, "worker"), f.count(killed, "scheduler"), f.count(killed, "broker"), f.count(stopped, "worker"),
+		f.count(stopped, "scheduler"), f.count(stopped, "broker"), f.exits, f.count(anew, "worker"),
 		v.lost, s.seed, v)
 	return err
 }

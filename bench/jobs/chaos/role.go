@@ -142,8 +142,9 @@ func (r role) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.Start(ctx, worker.Config{Broker: &claims{Broker: b, journal: j, seen: map[string]bool{}}, Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: slots},
-		Funcs: j.funcs(), Beat: lease / 5, Grace: grace, Replaced: true, Logger: r.logger()})
+	w, err := worker.Start(ctx, worker.Config{Broker: &claims{Broker: b, journal: j, seen: map[string]bool{}},
+		Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: slots},
+		Funcs:  j.funcs(), Beat: lease / 5, Grace: grace, Replaced: true, Logger: r.logger()})
 	if err != nil {
 		return err
 	}

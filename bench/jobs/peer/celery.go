@@ -53,7 +53,8 @@ func (s settings) celeryClients(ctx context.Context, env []string, kind string, 
 }
 
 func (s settings) celeryClient(ctx context.Context, env []string, kind string, flight int) (o outcome, err error) {
-	c := exec.CommandContext(ctx, s.python, filepath.Join(folder, "celery_peer.py"), "client", kind, fmt.Sprint(flight), fmt.Sprint(s.warm.Seconds()), fmt.Sprint(s.span.Seconds()))
+	c := exec.CommandContext(ctx, s.python, filepath.Join(folder, "celery_peer.py"), "client", kind, fmt.Sprint(flight),
+		fmt.Sprint(s.warm.Seconds()), fmt.Sprint(s.span.Seconds()))
 	var said bytes.Buffer
 	c.Env, c.Stderr = env, &said
 	out, err := c.Output()

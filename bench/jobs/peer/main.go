@@ -63,7 +63,8 @@ func (s settings) contestants() (all []contestant) {
 		}
 	}
 	if s.server != "" && s.python != "" {
-		all = append(all, contestant{"Celery, 2 processes, safe", "RabbitMQ", celery("safe")}, contestant{"Celery, 2 processes, fast", "RabbitMQ", celery("fast")})
+		all = append(all, contestant{"Celery, 2 processes, safe", "RabbitMQ", celery("safe")},
+			contestant{"Celery, 2 processes, fast", "RabbitMQ", celery("fast")})
 	}
 	return all
 }
@@ -80,7 +81,8 @@ func (s settings) run(ctx context.Context) error {
 				if err != nil {
 					return fmt.Errorf("%s over %s, %d in flight: %w", c.name, c.over, flight, err)
 				}
-				fmt.Fprintf(os.Stderr, "turn %d: %s over %s, %d in flight: %.0f jobs/s, p50 %.2f ms, p99 %.2f ms\n", turn+1, c.name, c.over, flight, o.rate, o.p50, o.p99)
+				fmt.Fprintf(os.Stderr, "turn %d: %s over %s, %d in flight: %.0f jobs/s, p50 %.2f ms, p99 %.2f ms\n", turn+1, c.name, c.over,
+					flight, o.rate, o.p50, o.p99)
 				all.add(c, flight, o)
 			}
 		}

@@ -68,7 +68,8 @@ func (r *results) median(c contestant, flight int, of func(outcome) float64) flo
 
 // report prints the table, in Markdown.
 func (s settings) report(out io.Writer, r results) error {
-	fmt.Fprintf(out, "%s, %d processors, %s; medians of %d turns of %v each, after %v\n\n", processor(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), s.turns, s.span, s.warm)
+	fmt.Fprintf(out, "%s, %d processors, %s; medians of %d turns of %v each, after %v\n\n", processor(), runtime.NumCPU(),
+		time.Now().UTC().Format(time.DateOnly), s.turns, s.span, s.warm)
 	fmt.Fprintln(out, "| jobs that do nothing | over | alone: p50 ms | p99 ms | jobs/s | 100 in flight: jobs/s | p50 ms | p99 ms | 1,000 in flight: jobs/s | p50 ms | p99 ms |")
 	fmt.Fprintln(out, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	rate, p50, p99 := func(o outcome) float64 { return o.rate }, func(o outcome) float64 { return o.p50 }, func(o outcome) float64 { return o.p99 }

@@ -56,7 +56,8 @@ func TestBodies(t *testing.T) {
 			at := &place{T: t, url: p.url, broker: p.broker} // of this part
 			few, many := at.one(fmt.Sprintf(c.body, c.usual), c.name), at.one(fmt.Sprintf(c.body, 4*c.usual), c.name)
 			once, more := at.computed(few), at.computed(many)
-			grown := map[string]float64{"iterations": ratio(more.Iterations, once.Iterations), "epochs": ratio(more.Iterations, once.Iterations), "batch_size": ratio(more.Batch, once.Batch)}[c.grows]
+			grown := map[string]float64{"iterations": ratio(more.Iterations, once.Iterations),
+				"epochs": ratio(more.Iterations, once.Iterations), "batch_size": ratio(more.Batch, once.Batch)}[c.grows]
 			if grown != 4 || once.Ignored != nil {
 				t.Errorf("got %+v, and four times as much as %+v", once, more)
 			}
@@ -96,7 +97,8 @@ func (p *place) proportional(body, name string, much int) {
 	}
 	slices.Sort(took)
 	slices.Sort(computed)
-	p.Logf("four times %d takes %.2f times the processor's time, of the pairs %.2f, and processing_time %.2f, %.2f", much, computed[pairs/2], computed, took[pairs/2], took)
+	p.Logf("four times %d takes %.2f times the processor's time, of the pairs %.2f, and processing_time %.2f, %.2f", much,
+		computed[pairs/2], computed, took[pairs/2], took)
 	in := func(all []float64) bool { return math.Abs(all[pairs/2]/4-1) <= .2 }
 	switch {
 	case !in(computed):
@@ -140,7 +142,8 @@ func (p *place) one(body, name string) answer {
 			p.Errorf("%s has no %s: %s", name, name, a.Body)
 		}
 	}
-	if a.JobType != name || a.Status != "completed" || a.WorkerType != placement.CPU || string(a.fields["processing_time"]) != string(a.fields["execution_time"]) {
+	if a.JobType != name || a.Status != "completed" || a.WorkerType != placement.CPU ||
+		string(a.fields["processing_time"]) != string(a.fields["execution_time"]) {
 		p.Fatalf("%s: got %s", body, a.Body)
 	}
 	p.ended = append(p.ended, a.Body)

@@ -86,13 +86,15 @@ func draw(seed uint64, n int) recorded {
 			j.Type, j.Parameters = "matrix_multiply", parameters{Size: one(r, 256.0, 512, 1000, 1024, 2000, 2048, 3000, 4096, 6000, 8192)}
 		case x < 60:
 			j.Type = "neural_network"
-			j.Parameters = parameters{Input: one(r, 784.0, 3072), Hidden: one(r, 128.0, 256, 512, 1024, 2048), Output: 10, Batch: one(r, 32.0, 64, 128, 256, 512), Epochs: one(r, 5.0, 10, 20, 50)}
+			j.Parameters = parameters{Input: one(r, 784.0, 3072), Hidden: one(r, 128.0, 256, 512, 1024, 2048), Output: 10,
+				Batch: one(r, 32.0, 64, 128, 256, 512), Epochs: one(r, 5.0, 10, 20, 50)}
 		case x < 75:
 			j.Type, j.Parameters = "vector_addition", parameters{Size: one(r, 1e5, 1e6, 5e6, 1e7, 5e7, 1e8)}
 		default:
 			j.Type = "image_processing"
 			size := one(r, [2]float64{640, 480}, [2]float64{1280, 720}, [2]float64{1920, 1080}, [2]float64{3840, 2160}, [2]float64{6000, 4000})
-			j.Parameters = parameters{Width: size[0], Height: size[1], Operation: one(r, "blur", "sharpen", "edges", "grayscale"), Iterations: one(r, 1.0, 3, 10, 30)}
+			j.Parameters = parameters{Width: size[0], Height: size[1], Operation: one(r, "blur", "sharpen", "edges", "grayscale"),
+				Iterations: one(r, 1.0, 3, 10, 30)}
 		}
 		j.PreferGPU = prefers(i%4, j)
 		if r.IntN(2) == 0 {

@@ -154,7 +154,8 @@ func (s *scripted) Done(Job, placement.Worker, float64) {}
 
 // TestMoves: a policy that moves what is not there is told so.
 func TestMoves(t *testing.T) {
-	for _, m := range []Move{{Job: "job-9", To: "cpu-1"}, {Job: "job-0", To: "gpu-1"}, {Job: "job-0", From: "cpu-1"}, {Job: "job-0", From: "gpu-1", To: "cpu-1"}} {
+	for _, m := range []Move{{Job: "job-9", To: "cpu-1"}, {Job: "job-0", To: "gpu-1"}, {Job: "job-0", From: "cpu-1"},
+		{Job: "job-0", From: "gpu-1", To: "cpu-1"}} {
 		if _, err := Run(alike(1, 1), cpus(1), &scripted{[]Move{m}}); err == nil || !strings.Contains(err.Error(), m.Job) {
 			t.Errorf("%+v: got %v", m, err)
 		}

@@ -33,7 +33,8 @@ func drawSmall(seed uint64, noise, within float64) small {
 	apart := one(r, 0, 0.5, 1.5)
 	for i := range 2 + r.IntN(8) {
 		id, base := fmt.Sprint("j", i), math.Exp(r.NormFloat64())
-		j := Job{Job: placement.Job{ID: id, Type: id, Work: placement.Work{Type: id}, Priority: 5}, Seconds: map[placement.Device]float64{}, Submitted: within * r.Float64()}
+		j := Job{Job: placement.Job{ID: id, Type: id, Work: placement.Work{Type: id}, Priority: 5}, Seconds: map[placement.Device]float64{},
+			Submitted: within * r.Float64()}
 		var row []float64
 		for _, w := range c.workers {
 			seconds := base * math.Exp(apart*r.NormFloat64())
