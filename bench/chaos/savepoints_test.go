@@ -237,6 +237,15 @@ func (w *world) exact(name string, n int) {
 	}
 }
 
+// refusesAndGoesOn wants a query from a snapshot to be refused, which changes none of so many rows, and the one from a to end with all.
+func (w *world) refusesAndGoesOn(from string, rows int) {
+	w.Helper()
+	w.refused(w.life(from, toEnd, w.sink("rows")))
+	w.exact("rows", rows)
+	w.must(w.life("a", toEnd, w.sink("rows")))
+	w.exact("rows", inTopic)
+}
+
 // refused wants a start to be refused with what to do.
 func (w *world) refused(err error) {
 	w.Helper()
@@ -351,19 +360,13 @@ func TestSavepointsOfSinks(t *testing.T) {
 		"a savepoint of another query": func(w *world) {
 			w.must(w.life("a", 200, w.sink("rows")))
 			w.must(w.life("foreign", 100, w.sink("other")))
-			w.refused(w.life("foreign", toEnd, w.sink("rows")))
-			w.exact("rows", 200)
-			w.must(w.life("a", toEnd, w.sink("rows")))
-			w.exact("rows", inTopic)
+			w.refusesAndGoesOn("foreign", 200)
 		},
 		"one that has gone on elsewhere": func(w *world) {
 			w.must(w.life("a", 100, w.sink("rows")))
 			w.copied("a", "save")
 			w.must(w.life("save", 100, w.sink("other")))
-			w.refused(w.life("save", toEnd, w.sink("rows")))
-			w.exact("rows", 100)
-			w.must(w.life("a", toEnd, w.sink("rows")))
-			w.exact("rows", inTopic)
+			w.refusesAndGoesOn("save", 100)
 		},
 		"an older one that another sink refuses": func(w *world) {
 			other := &stubborn{}
