@@ -5,6 +5,7 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/jobs/folder"
+	"go/token"
 )
 
 var table_cancha_jobs_folder = listing.Package{
@@ -13,6 +14,9 @@ var table_cancha_jobs_folder = listing.Package{
 	Values: []listing.Symbol{
 		{"NameOf", folder.NameOf},
 		{"Open", folder.Open},
+	},
+	Constants: []listing.Literal{
+		{"MaxRead", token.INT, "67108864"},
 	},
 	Types: []listing.Symbol{
 		{"Folder", (*folder.Folder)(nil)},
