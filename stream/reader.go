@@ -170,8 +170,8 @@ func (r reader) batch(ctx context.Context, b Batch) (err error) {
 		r.cancel()
 		return &Partial{Handled: count, Err: errEnough}
 	}
-	if r.query.now && r.availableRead() {
-		r.end("It ended with what was available.")
+	if r.query.now && !r.divided.Load() && r.availableRead() {
+		r.End()
 	}
 	if r.keeper != nil && r.keeper.done.Load() && r.availableRead() {
 		r.end("The run before had come to the end of its MaxRecords, and no record has come since: it ended at once.")

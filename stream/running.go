@@ -47,6 +47,7 @@ type Running struct {
 
 	draining atomic.Bool // Drain was called
 	whole    atomic.Bool // all partitions have been this process's once
+	divided  atomic.Bool // other processes have some of the partitions
 	started  atomic.Bool // a source has said where it begins, and no snapshot has that yet
 
 	moves bell // rings when a lane has moved, or others need not wait for it any more

@@ -34,8 +34,21 @@ type Committer interface {
 	Committed(p Partition) (next int64, note string, known bool)
 }
 
+// Recaller is a Committer whose notes tell more than the offset that they are committed with: how far the partition had been read by then. An offset may lie
+// before that, at the first record of a window that was open.
+type Recaller interface {
+	Recall(note string) (next int64, known bool)
+}
+
+// Sated is a Handler that may have read all that it wants before its source ends, as a query with AvailableNow. While other processes have partitions it does
+// not end by itself: the source calls End once those have read theirs too, since they may be dead, and their partitions on their way to this one.
+type Sated interface {
+	Sated() bool
+	End()
+}
+
 // Divider is a Handler that may not be able to share its source. Others is called before Assigned with the partitions that other processes have; wait
-// says that this one reads nothing until that has changed, an error ends the source.
+// says that this one reads nothing until that has changed, an error ends the source. A source that says that there are others asks a Sated about its end.
 type Divider interface {
 	Others(have []Partition, others []Partition) (wait bool, err error)
 }
@@ -202,6 +215,7 @@ type Dropper interface{ Drop() }
 
 // Others implements Divider.
 func (r reader) Others(have, others []Partition) (wait bool, err error) {
+	r.divided.Store(len(others) > 0)
 	if len(others) == 0 {
 		r.whole.Store(true)
 	}
@@ -214,6 +228,20 @@ func (r reader) Others(have, others []Partition) (wait bool, err error) {
 	r.note("Other processes have joined the group, and this query cannot be shared: it waits until they have left. " + r.graph.together())
 	return true, nil
 }
+
+// Sated implements Sated: a process that has no partition wants nothing, and one with AvailableNow no more than there was.
+func (r reader) Sated() bool {
+	if !r.query.now {
+		return false
+	}
+	r.mu.Lock()
+	spare := len(r.assigned[r.in]) == 0
+	r.mu.Unlock()
+	return spare || r.availableRead()
+}
+
+// End implements Sated.
+func (r reader) End() { r.end("It ended with what was available.") }
 
 // first is the partition whose process goes on where several begin at once.
 func first(have, others []Partition) Partition {
@@ -254,6 +282,15 @@ func (r reader) Committed(p Partition) (next int64, note string, known bool) {
 		n.restarts = n.restart(r.history.runID)
 	}
 	return n.restarts.next, n.restarts.note, n.restarts.next >= 0
+}
+
+// Recall implements Recaller.
+func (r reader) Recall(note string) (next int64, known bool) {
+	var m memo
+	if json.Unmarshal([]byte(note), &m) != nil {
+		return 0, false
+	}
+	return m.Read, true
 }
 
 // restarts tells whether a process that reads on from what was committed gives out the right rows: nothing but windows of time is kept.

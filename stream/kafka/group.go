@@ -119,6 +119,9 @@ func (r *run) mine(ctx context.Context, committed map[stream.Partition]mark) boo
 	for {
 		found, err := r.look(ctx, r.cfg.Group, committed)
 		if err == nil {
+			r.mu.Lock()
+			r.others = max(0, len(found)-len(committed))
+			r.mu.Unlock()
 			return r.divide(committed, found)
 		}
 		if !r.retry(ctx, err, &b) {
@@ -208,16 +211,6 @@ func (r *run) send(request *kafka.OffsetCommitRequest) error {
 		}
 	}
 	return err
-}
-
-// spare ends the run of a member that has no partition, once the source is to end: there is nothing it could wait for.
-func (r *run) spare() {
-	r.mu.Lock()
-	idle := len(r.assigned) == 0
-	r.mu.Unlock()
-	if idle && r.untilReached() {
-		r.end(errExhausted)
-	}
 }
 
 // untilReached reports whether the source is to end with what the topics hold.

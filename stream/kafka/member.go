@@ -151,8 +151,9 @@ func known(err error) error {
 	return err
 }
 
-// commitLoop commits once a second until ctx ends.
+// commitLoop commits once a second until ctx ends. It ends the run that is to end once its partitions have been read, and so have those of others.
 func (m *member) commitLoop(ctx context.Context) {
+	others := rest{run: m.run}
 	tick := time.NewTicker(commitInterval)
 	defer tick.Stop()
 	for ticks := 1; ; ticks++ {
@@ -161,8 +162,8 @@ func (m *member) commitLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 			m.commit()
-			if ticks >= settled {
-				m.run.spare()
+			if len(m.assigned) > 0 || ticks >= settled {
+				m.run.leave(ctx, &others)
 			}
 		}
 	}

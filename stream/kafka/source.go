@@ -167,6 +167,8 @@ type run struct {
 	mu        sync.Mutex
 	positions map[stream.Partition]*position // all partitions that this run has ever read
 	assigned  map[stream.Partition]bool      // those of now
+	others    int                            // partitions that other members of the group have, or nobody
+	goals     map[stream.Partition]int64     // where those ended when they were asked for first
 	next      time.Time                      // of the next try that the handler has been told of
 }
 
@@ -358,17 +360,15 @@ func (r *run) advance(p *position, next int64) {
 	}
 }
 
-// exhausted records that a partition has been read as far as the source is to read, and ends the run when all have been.
+// exhausted records that a partition has been read as far as the source is to read, and ends the run when all have been. Where other members of the group have
+// partitions, commitLoop ends it, once they have read theirs.
 func (r *run) exhausted(p *position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.ended = true
-	for id := range r.assigned {
-		if !r.positions[id].ended {
-			return
-		}
+	if r.others == 0 && r.readAll() {
+		r.end(errExhausted)
 	}
-	r.end(errExhausted)
 }
 
 // retry reports err and waits before the next try. Several loops lose the same broker at once: the handler hears of it once
