@@ -151,6 +151,38 @@ func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Resp
 	}
 }
 
+// TestTwoTakeOver: transactions that another process takes over at the same moment are taken over anew, by a client that has not been told that it is fenced.
+func TestTwoTakeOver(t *testing.T) {
+	t.Parallel()
+	for _, said := range []*kerr.Error{kerr.ProducerFenced, kerr.InvalidProducerEpoch} {
+		t.Run(said.Message, func(t *testing.T) {
+			t.Parallel()
+			c, err := kfake.NewCluster(kfake.NumBrokers(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			addr, topic := c.ListenAddrs()[0], topicName(t)
+			if _, err := CreateTopic(t.Context(), TopicConfig{Brokers: []string{addr}, Topic: topic}); err != nil {
+				t.Fatal(err)
+			}
+			c.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) { // the first alone
+				answer := req.ResponseKind().(*kmsg.InitProducerIDResponse)
+				answer.ErrorCode = said.Code
+				return answer, nil, true
+			})
+			x, err := openExact(t.Context(), ProducerConfig{Brokers: []string{addr}, Topic: topic}, "writer of "+topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.close()
+			if err := x.write(t.Context(), stream.EpochID{Number: 1}, recordsOf(1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // refusing is a sink that fails at its first rows, when the snapshot that has them is there.
 type refusing struct{ *sink }
 

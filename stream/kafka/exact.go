@@ -34,20 +34,38 @@ const transactionsOf = "cancha "
 // goes on with its unit does not wait.
 const transactionTimeout = 60 * time.Second
 
-// openExact takes a unit's transactions over.
-func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, error) {
+// mostOpenings is how often transactions are taken over anew whose taking over another process has cut off.
+const mostOpenings = 10
+
+// openExact takes a unit's transactions over. Another process may do that at the same time, one that was killed included, whose request comes late: then the
+// brokers say PRODUCER_FENCED, and a client that has heard that is of no more use. Neither has written anything meanwhile: another client tries again.
+func openExact(ctx context.Context, cfg ProducerConfig, id string) (x *exact, err error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
+	var b backoff
+	for range mostOpenings {
+		if x, err = takeExact(ctx, cfg, id); err == nil || !renewable(err) || !pause(ctx, b.next()) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kafka: take over the transactions of %s: %w", cfg.Topic, err)
+	}
+	return x, nil
+}
+
+// takeExact takes a unit's transactions over with a new client.
+func takeExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, error) {
 	codec, ok := codecs(cfg.Compression)
 	if !ok {
-		return nil, fmt.Errorf("kafka: compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
+		return nil, fmt.Errorf("compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
 	}
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion((*kmsg.TxnOffsetCommitRequest)(nil).Key(), 4) // from 5 on it would say by itself that the group is part of it
 	client, err := kgo.NewClient(append(cfg.options(codec), kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout), kgo.MaxVersions(versions))...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: transactions of %s: %w", cfg.Topic, err)
+		return nil, err
 	}
 	x := &exact{client: client, id: id, topic: cfg.Topic, most: cfg.BatchBytes}
 	err = patiently(ctx, func() error {
@@ -59,7 +77,7 @@ func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 	}
 	if err != nil {
 		client.Close()
-		return nil, fmt.Errorf("kafka: take over the transactions of %s: %w", cfg.Topic, err)
+		return nil, err
 	}
 	return x, nil
 }
@@ -244,7 +262,7 @@ func ended(ctx context.Context, err error) error {
 // learns what is there.
 func (x *exact) explain(err error) error {
 	err = fmt.Errorf("kafka: write an epoch to %s: %w", x.topic, err)
-	if slices.ContainsFunc(unknown, func(e error) bool { return errors.Is(err, e) }) {
+	if renewable(err) {
 		return fmt.Errorf("%w: %w", stream.ErrTakenOver, err)
 	}
 	return err
@@ -257,5 +275,10 @@ var errUnknown = errors.New("whether the transaction is committed is not known")
 // producer that goes on after such an answer could have a late request of the one transaction count for the next: it is renewed.
 var unknown = []error{errUnknown, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
 	kerr.OutOfOrderSequenceNumber, kerr.TransactionAbortable, kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NetworkException, kerr.OperationNotAttempted}
+
+// renewable tells whether a producer that has taken the transactions over anew may do what this one could not.
+func renewable(err error) bool {
+	return slices.ContainsFunc(unknown, func(e error) bool { return errors.Is(err, e) })
+}
 
 func (x *exact) close() { x.client.Close() }
