@@ -512,7 +512,7 @@ func (q *Query) MaxTime(d time.Duration) *Query {
 }
 
 // AvailableNow ends the query once it has read what its sources held when they were opened, as Spark's trigger of that name does. What comes
-// meanwhile may be read too. A topic that does not exist yet is waited for.
+// meanwhile may be read too. A topic that does not exist yet is waited for. A member of a group ends once the group has read it: see kafka.Config.Until.
 func (q *Query) AvailableNow() *Query { return q.with(func(q *Query) { q.now = true }) }
 
 // KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all, but in

@@ -75,6 +75,9 @@ type Config struct {
 	AvailableNow bool
 	// Until, once closed, ends the source as soon as it has read what the topics then hold: for one that is to end when something else has. nil: it reads
 	// on for ever, unless AvailableNow is set.
+	//
+	// A member of a Group ends, with either, once the group has read what the topics held: it takes over the partitions of a member that has died. Others that
+	// live and commit nothing for 12 s are not waited for any longer, and a note names what they have.
 	Until <-chan struct{}
 	// FetchBytes bounds one fetch of one partition, default 2 MiB. The broker sends more if its first batch is larger.
 	FetchBytes int
