@@ -226,12 +226,60 @@ func (r reader) beside(n *lane) int64 {
 
 // Begin implements Beginner.
 func (r reader) Begin(p Partition, found Found) (next int64, known bool, err error) {
+	next, known, anew, err := r.begin(p, found)
+	if anew {
+		r.vanished(p.Topic)
+	}
+	return next, known, err
+}
+
+// vanished notes that a topic has fewer partitions than it had before it was made anew, where each is by itself: nobody gets those that are not there any more,
+// and so nobody gives out what is open in them.
+func (r reader) vanished(topic string) {
+	source, ok := r.in.query.source.(Partitioned)
+	if !ok || !isShared(r.in.query.source) || !r.graph.separable() {
+		return
+	}
+	all, err := source.Partitions(r.ctx)
+	if err != nil {
+		return // the topic is gone again, and will be looked at again
+	}
+	are := 0
+	for _, p := range all {
+		if p.Topic == topic {
+			are++
+		}
+	}
+	were := are
+	for r.keeps(Partition{Topic: topic, ID: were}) {
+		were++
+	}
+	if were > are {
+		r.note(fmt.Sprintf("%s has %d partitions since it was made anew, and had %d: what was open in the others, windows and other state, is not given out.",
+			topicName(r.in.query.source, Partition{Topic: topic}), are, were))
+	}
+}
+
+// keeps tells whether this process, or the checkpoint, has something of a partition.
+func (r reader) keeps(p Partition) bool {
+	r.mu.Lock()
+	n := r.lanes[r.in][p]
+	r.mu.Unlock()
+	if n != nil || r.keeper == nil {
+		return n != nil
+	}
+	epochs, err := r.keeper.place.List(r.ctx, unitName(p))
+	return err == nil && len(epochs) > 0
+}
+
+// begin is Begin; anew tells that what the partition held before is not there any more.
+func (r reader) begin(p Partition, found Found) (next int64, known, anew bool, err error) {
 	if r.keeper == nil {
 		r.forget(p, found)
 	}
 	n, err := r.owned(p)
 	if err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -239,10 +287,10 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 	if another && found.Recreated {
 		r.note(RecreationNote(topicName(r.in.query.source, p), n.id, found.ID))
 		n.recreated(found.ID)
-		return n.next, true, nil
+		return n.next, true, true, nil
 	}
 	if another {
-		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew, "+
+		return 0, false, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew, "+
 			"or have the source read it from its beginning (kafka.Config.Recreated)",
 			describeSource(r.in.query.source), n.id, found.ID)
 	}
@@ -252,12 +300,12 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 		if was := n.another(found); was != "" {
 			r.note(RecreationNote(topicName(r.in.query.source, p), was, found.ID))
 			n.recreated(found.ID)
-			return n.next, true, nil
+			return n.next, true, true, nil
 		}
 		known, err := n.recall(found)
-		return found.Committed, known, err
+		return found.Committed, known, false, err
 	}
-	return n.next, n.next >= 0, nil
+	return n.next, n.next >= 0, false, nil
 }
 
 // topicName names what a partition is of.

@@ -229,3 +229,42 @@ func TestRecreatedWithOtherPartitions(t *testing.T) {
 		}
 	}
 }
+
+// TestRecreatedSmaller: a topic that is made anew with fewer partitions, in a group. What was open in those that are not there any more nobody gives out, and a
+// note says so, in a process that runs on and in one that is started since.
+func TestRecreatedSmaller(t *testing.T) {
+	t.Parallel()
+	at := startBroker(t, broker.Config{})
+	for _, c := range []struct{ kept, since bool }{{false, false}, {true, false}, {true, true}} {
+		t.Run(fmt.Sprintf("checkpoint %v since %v", c.kept, c.since), func(t *testing.T) {
+			t.Parallel()
+			topic, dir := topicName(t), t.TempDir()
+			moves(t, at, topic, 2000)
+			begin := func() *stream.Running {
+				q := windows(Config{Brokers: []string{at}, Topic: topic, Group: topic, Recreated: ReadRecreated})
+				if c.kept {
+					q = q.Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond)
+				}
+				r, err := q.Start(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { r.Stop(context.Background()) })
+				return r
+			}
+			r := begin()
+			eventually(t, "the old records", func() bool { return r.Totals().Records == 2000 })
+			if c.since {
+				if err := r.Stop(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			remake(t, at, topic, 2)
+			if c.since {
+				r = begin()
+			}
+			want := "has 2 partitions since it was made anew, and had 4: what was open in the others, windows and other state, is not given out."
+			eventually(t, want, func() bool { return strings.Contains(strings.Join(r.Notes(), " "), want) })
+		})
+	}
+}
