@@ -127,7 +127,8 @@ func (x *exact) foreign(ctx context.Context, mark stream.Mark) error {
 			continue
 		}
 		for _, g := range shard.Resp.(*kmsg.ListGroupsResponse).Groups {
-			if g.Group == x.id || !strings.HasPrefix(g.Group, transactionsOf) || !strings.HasSuffix(g.Group, " "+mark.Unit+" "+x.topic) {
+			// Of whichever unit: those of queries that share other topics have these topics' names.
+			if strings.HasPrefix(g.Group, transactionsOf+mark.Query+" ") || !strings.HasPrefix(g.Group, transactionsOf) || !strings.HasSuffix(g.Group, " "+x.topic) {
 				continue
 			}
 			other := exact{client: x.client, id: g.Group, topic: x.topic}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,5 +119,39 @@ func TestSharedSavepointCutShort(t *testing.T) {
 		if err := live(t, again, 0); err != nil {
 			t.Errorf("%s: behind that: %v", to, err)
 		}
+	}
+}
+
+// TestForeignOfAnotherTopic: a query that shares another topic, and has come some way, does not write into a topic that has rows of this one: their partitions have
+// other names, and the rows would be there beside each other all the same.
+func TestForeignOfAnotherTopic(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	other, out := topic+"-other", topic+"-out"
+	moves(t, addr, topic, 3000)
+	moves(t, addr, other, 3000)
+	query := func(topic, out string, place checkpoint.Place, until <-chan struct{}) *stream.Query {
+		return windows(Config{Brokers: []string{addr}, Topic: topic, Group: topic, Until: until}).Checkpoint(place).Epoch(20 * time.Millisecond).
+			To(Sink(SinkConfig{Brokers: []string{addr}, Topic: out}))
+	}
+	if err := live(t, query(topic, out, checkpoint.Folder(t.TempDir()), closed()), 0); err != nil {
+		t.Fatal(err)
+	}
+	want := committed(t, addr, out)
+	foreign := checkpoint.Folder(t.TempDir())
+	r, err := query(other, out+"-other", foreign, nil).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other query has come some way", func() bool { return r.Totals().Records == 3000 })
+	if err := r.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := live(t, query(other, out, foreign, closed()), 0); err == nil || !strings.Contains(err.Error(), "has rows of another checkpoint") {
+		t.Errorf("got %v, want it refused", err)
+	}
+	if got := committed(t, addr, out); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("the topic has %d rows since, and had %d", len(got), len(want))
 	}
 }

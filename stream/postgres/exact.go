@@ -269,10 +269,10 @@ func (s *sink) noted(ctx context.Context, u *writing, lock string) (e entry, err
 	return e, err
 }
 
-// others asks how many other checkpoints have written a unit of this name into the table.
+// others asks how many units of other checkpoints the table has, of whichever names: those of queries that share other topics have these topics' names.
 func (s *sink) others(ctx context.Context, u *writing) (int, error) {
-	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT count(*) FROM %s WHERE query <> $1 AND unit = $2 AND target = $3 AND epoch > 0", s.cfg().ledger()),
-		[][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT count(*) FROM %s WHERE query <> $1 AND target = $2 AND epoch > 0", s.cfg().ledger()),
+		[][]byte{[]byte(u.query), []byte(s.cfg().Table)}, nil, nil, nil).Read()
 	if result.Err != nil {
 		return 0, result.Err
 	}

@@ -115,12 +115,15 @@ func (e *Epochs) look(s State) (*content, error) {
 	for _, entry := range entries {
 		name, is := strings.CutSuffix(entry.Name(), e.Suffix)
 		words := epochNames.FindStringSubmatch(name)
-		if !is || words == nil || words[2] != unit || strings.HasPrefix(name, ".") {
+		if !is || words == nil || strings.HasPrefix(name, ".") {
 			continue
 		}
-		if !strings.HasPrefix(name, c.begins) {
+		if words[1] != fmt.Sprintf("%.8s", s.Query) { // of whichever unit: units of a group have their topics' names
 			c.others++
 			c.other = entry.Name()
+			continue
+		}
+		if words[2] != unit {
 			continue
 		}
 		number, err := strconv.ParseInt(words[3], 10, 64)
