@@ -25,7 +25,8 @@ type Rewind struct{ Next int64 }
 
 func (w *Rewind) Error() string { return fmt.Sprintf("read on from offset %d", w.Next) }
 
-// Releaser is a Handler that is told when partitions are about to go to other processes, after their last batches.
+// Releaser is a Handler that is told when partitions are about to go to other processes, after their last batches, or others wait for what it has read to be
+// committed.
 type Releaser interface{ Release() }
 
 // Committer is a Handler that tells how far a partition that processes share has come: what whoever gets it next, or this process after a crash, need

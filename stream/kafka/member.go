@@ -163,7 +163,7 @@ func (m *member) commitLoop(ctx context.Context) {
 		case <-tick.C:
 			m.commit()
 			if len(m.assigned) > 0 || ticks >= settled {
-				m.run.leave(ctx, &others)
+				m.leave(ctx, &others)
 			}
 		}
 	}

@@ -101,16 +101,24 @@ func (r *run) readBy(m mark) int64 {
 	return m.offset
 }
 
-// leave ends the run of a member that has read all that it is to read, once the group has.
-func (r *run) leave(ctx context.Context, others *rest) {
+// leave ends the run of a member that has read all that it is to read, once the group has. What it has read itself is committed before, for those who wait for
+// it: its handler may keep that for the end of a long epoch.
+func (m *member) leave(ctx context.Context, others *rest) {
+	r := m.run
 	by, asks := r.handler.(stream.Sated)
 	done := r.done()
-	if !done && !(asks && by.Sated()) || !others.over(ctx) || ctx.Err() != nil {
+	if !done && !(asks && by.Sated()) {
 		return
 	}
-	if done {
+	if to, ok := r.handler.(stream.Releaser); ok {
+		to.Release()
+	}
+	m.commit()
+	switch {
+	case !others.over(ctx) || ctx.Err() != nil:
+	case done:
 		r.end(errExhausted)
-	} else {
+	default:
 		by.End()
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"cancha/stream"
 	"cancha/stream/broker"
+	"cancha/stream/checkpoint"
 )
 
 // mortal is a member of a group that reads and commits nothing, and whose connections can be cut for good: for the brokers that is kill -9.
@@ -192,5 +194,36 @@ func TestAvailableOfTheDead(t *testing.T) {
 	}
 	if got := r.Totals().Records; got != n {
 		t.Errorf("got %d of %d records, with the notes %q", got, n, r.Notes())
+	}
+}
+
+// TestRestInLongEpochs: members whose epochs are longer than anybody waits commit what they have read when they are to end: none is taken for stuck.
+func TestRestInLongEpochs(t *testing.T) {
+	t.Parallel()
+	addr, topic, place := startBroker(t, broker.Config{}), topicName(t), checkpoint.Folder(t.TempDir())
+	moves(t, addr, topic, 3000)
+	until := make(chan struct{})
+	var members []*stream.Running
+	for range 2 {
+		r, err := windows(Config{Brokers: []string{addr}, Topic: topic, Group: topic, Until: until}).Checkpoint(place).Epoch(time.Hour).Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, r)
+	}
+	sent := 3000
+	eventually(t, "both members read", func() bool {
+		movesOn(t, addr, topic, sent, sent+100)
+		sent += 100
+		return members[0].Totals().Records > 0 && members[1].Totals().Records > 0
+	})
+	close(until)
+	for i, r := range members {
+		if err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(r.Notes(), "\n"); strings.Contains(notes, "Other members") {
+			t.Errorf("member %d: %s", i, notes)
+		}
 	}
 }
