@@ -150,6 +150,7 @@ var table_cancha_stream = listing.Package{
 		{"Query", (*stream.Query)(nil)},
 		{"Reader", (*stream.Reader)(nil)},
 		{"ReasonCount", (*stream.ReasonCount)(nil)},
+		{"Recaller", (*stream.Recaller)(nil)},
 		{"Receiver", (*stream.Receiver)(nil)},
 		{"Record", (*stream.Record)(nil)},
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
@@ -163,6 +164,7 @@ var table_cancha_stream = listing.Package{
 		{"Row", (*stream.Row)(nil)},
 		{"Rows", (*stream.Rows)(nil)},
 		{"Running", (*stream.Running)(nil)},
+		{"Sated", (*stream.Sated)(nil)},
 		{"Shared", (*stream.Shared)(nil)},
 		{"Sink", (*stream.Sink)(nil)},
 		{"SinkProgress", (*stream.SinkProgress)(nil)},
@@ -210,6 +212,7 @@ var table_cancha_stream = listing.Package{
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"Prober", (*_cancha_stream_Prober)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
+		{"Recaller", (*_cancha_stream_Recaller)(nil)},
 		{"Receiver", (*_cancha_stream_Receiver)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Releaser", (*_cancha_stream_Releaser)(nil)},
@@ -217,6 +220,7 @@ var table_cancha_stream = listing.Package{
 		{"Replayable", (*_cancha_stream_Replayable)(nil)},
 		{"Resumer", (*_cancha_stream_Resumer)(nil)},
 		{"Reverter", (*_cancha_stream_Reverter)(nil)},
+		{"Sated", (*_cancha_stream_Sated)(nil)},
 		{"Shared", (*_cancha_stream_Shared)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
@@ -527,6 +531,15 @@ func (w _cancha_stream_Reader) Reads(a0 string) bool {
 	return w.WReads(a0)
 }
 
+type _cancha_stream_Recaller struct {
+	IValue  any
+	WRecall func(a0 string) (int64, bool)
+}
+
+func (w _cancha_stream_Recaller) Recall(a0 string) (int64, bool) {
+	return w.WRecall(a0)
+}
+
 type _cancha_stream_Receiver struct {
 	IValue    any
 	WBad      func(a0 string, a1 int64)
@@ -633,6 +646,20 @@ func (w _cancha_stream_Reverter) Resume(a0 context.Context, a1 []stream.Column, 
 
 func (w _cancha_stream_Reverter) Revert(a0 context.Context, a1 string) (string, error) {
 	return w.WRevert(a0, a1)
+}
+
+type _cancha_stream_Sated struct {
+	IValue any
+	WEnd   func()
+	WSated func() bool
+}
+
+func (w _cancha_stream_Sated) End() {
+	w.WEnd()
+}
+
+func (w _cancha_stream_Sated) Sated() bool {
+	return w.WSated()
 }
 
 type _cancha_stream_Shared struct {
