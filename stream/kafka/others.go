@@ -26,16 +26,20 @@ type rest struct {
 func (w *rest) over(ctx context.Context) bool {
 	left, err := w.left(ctx)
 	switch {
+	case hopeless(err):
+		w.run.end(w.run.cluster.diagnose(ctx, err))
+		return false
 	case err != nil: // while brokers are away, nobody's session ends
 		w.moved = time.Now()
-		return hopeless(err)
+		return false
 	case len(left) == 0:
 		return true
 	case time.Since(w.moved) < patience:
 		return false
 	}
 	if to, ok := w.run.handler.(stream.Noter); ok {
-		to.Note(fmt.Sprintf("Other members of group %s have %s, and have not committed that they have read to the end in %v: what they have not given out is not in these results.",
+		to.Note(fmt.Sprintf("Other members of group %s have %s, and have not committed that they have read to the end in %v: "+
+			"what they have not given out is not in these results.",
 			w.run.cfg.Group, strings.Join(left, ", "), patience))
 	}
 	return true
