@@ -128,5 +128,8 @@ func (k *Kernel) executeReply(r *request, count int, result cell.Result) execute
 		reply.Error = result.Err
 	}
 	r.meta["status"] = reply.Status
+	if len(result.Waiting) > 0 {
+		r.meta["waiting"] = result.Waiting
+	}
 	return reply
 }

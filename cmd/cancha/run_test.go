@@ -52,6 +52,8 @@ func TestRun(t *testing.T) {
 	write(t, at("leave.ipynb"), "n := 2", "syscall.Exit(3)")
 	write(t, at("endless.ipynb"), "n := 2", "fmt.Println(\"on\")\nfor {\n}")
 	write(t, at("ask.ipynb"), "n := 2", "var name string\nfmt.Scanln(&name)\nfmt.Println(\"not reached\")")
+	write(t, at("waiting.ipynb"), "n := 2", "func f() int { return g() + n }", "fmt.Println(n)")
+	write(t, at("downwards.ipynb"), "n := 2", "func f() int { return g() + n }", "func g() int { return 40 }", "fmt.Println(f())")
 	if err := os.WriteFile(at("python.ipynb"), []byte(`{"nbformat":4,"cells":[],"metadata":{"kernelspec":{"language":"python"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +75,8 @@ func TestRun(t *testing.T) {
 		{"a cell that leaves the process", "leave.ipynb", 1, "", "exit status 3", ""},
 		{"a cell that asks", "-o out.ipynb ask.ipynb", 1, "wrote out.ipynb", "no input: os.Stdin was read, and nobody can be asked for input", "allow_stdin is false"},
 		{"too long", "-timeout 5s -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 5s", `"on\n"`},
+		{"a declaration that waits at the end", "-o out.ipynb waiting.ipynb", 1, "wrote out.ipynb", "waiting.ipynb: no cell declares what is needed by\n    f (cell 2) waits for g", "undefined: g"},
+		{"written from the top down", "-o out.ipynb downwards.ipynb", 0, "downwards.ipynb: 4 cells in", "", `"42\n"`},
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},
 		{"wrong kind", "-p n=y sum.ipynb", 1, "", "y is not a whole number; its default is 2", ""},
 		{"another language", "python.ipynb", 1, "", "python.ipynb: it is a notebook in python", ""},

@@ -85,6 +85,8 @@ type Runner struct {
 	Name   string // of the notebook, for what is told
 	ran    int
 
+	waiting []string // declarations that wait for names, after the last cell so far
+
 	mu      sync.Mutex
 	record  *notebook.Recorder // nil: outputs are not kept
 	running *notebook.Cell
@@ -129,7 +131,7 @@ func (r *Runner) begin(c *notebook.Cell) {
 	}
 }
 
-// All runs the code cells until one fails. Where next has ended, no other one begins; ctx ends the running one too.
+// All runs the code cells until one fails. It is an error if declarations still wait for names after the last one. Where next has ended, no other one begins; ctx ends the running one too.
 func (r *Runner) All(ctx, next context.Context, n *notebook.Notebook) error {
 	cells := slices.DeleteFunc(slices.Clone(n.Cells), func(c *notebook.Cell) bool { return !runs(c) })
 	for _, c := range cells {
@@ -140,6 +142,9 @@ func (r *Runner) All(ctx, next context.Context, n *notebook.Notebook) error {
 		if err := r.cell(ctx, c, len(cells)); err != nil {
 			return err
 		}
+	}
+	if len(r.waiting) > 0 {
+		return fmt.Errorf("%s: no cell declares what is needed by\n%s", r.Name, indent(strings.Join(r.waiting, "\n")))
 	}
 	return nil
 }
@@ -182,7 +187,19 @@ func (r *Runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
 	if e.reply.Status != cell.OK {
 		return &CellError{r.Name, r.ran, total, c.Source, e.reply.Err}
 	}
+	r.waiting = waiting(e.reply)
 	return nil
+}
+
+// waiting are the declarations of which a reply says that they wait for names.
+func waiting(r client.Reply) []string {
+	var meta struct {
+		Waiting []string `json:"waiting"`
+	}
+	if json.Unmarshal(r.Message.Metadata, &meta) != nil {
+		return nil
+	}
+	return meta.Waiting
 }
 
 // CellError tells that a cell has failed.

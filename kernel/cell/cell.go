@@ -31,6 +31,7 @@ type Result struct {
 	Err             *Error                    `json:"error,omitempty"`
 	Pages           []map[string]any          `json:"pages,omitempty"`            // MIME bundles for the pager
 	UserExpressions map[string]map[string]any `json:"user_expressions,omitempty"` // each a Jupyter reply: status ok with data, or error
+	Waiting         []string                  `json:"waiting,omitempty"`          // declarations that wait for names, each with what it waits for
 	Replacement     *Replacement              `json:"replacement,omitempty"`      // the cell has not run, and is to run in another engine
 }
 

@@ -97,20 +97,21 @@ func (p *Program) compileAs(name, code string, anew []string, t *task) (*check.C
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := p.settle(t, c); err != nil {
-		return nil, nil, nil, err
+	unit, run, err := p.takeChecked(c, t)
+	if err != nil {
+		return c, nil, nil, err
 	}
-	p.effects(c)
-	outdated := c.Outdated()
-	p.scope.Lock()
-	statements := c.Statements()
-	p.scope.Unlock()
-	unit, run, err := p.choose(c, t)
-	if err == nil {
-		unit.Last, unit.Statements = c.Last(), statements
-		unit.Notes = append(append(p.editedNotes(c), unit.Notes...), outdated...)
+	first, notes := p.wake(c, t)
+	unit.Notes = append(unit.Notes, notes...)
+	return c, unit, inOrder(first, run), nil
+}
+
+// inOrder runs one function, which may be nil, before another.
+func inOrder(first, second func()) func() {
+	if first == nil {
+		return second
 	}
-	return c, unit, run, err
+	return func() { first(); second() }
 }
 
 // keeps tells whether a type of an earlier cell can stay what it is where a cell declares it again: if the cells that follow are compiled,

@@ -192,6 +192,11 @@ func (s *steps) rehearse(list []magic.Step) error {
 		s.scope.Lock()
 		s.scope.Commit(c)
 		s.scope.Unlock()
+		if woken, _ := s.scope.Wake(c); woken != nil {
+			s.scope.Lock()
+			s.scope.Commit(woken)
+			s.scope.Unlock()
+		}
 	}
 	return nil
 }
@@ -251,9 +256,11 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	unit.Notes = append(unit.Notes, outdated...)
+	first, woken := s.wake(c, s.task)
+	notes := slices.Concat(waitingNotes(c), unit.Notes, outdated, woken)
+	entry = inOrder(first, entry)
 	start := func() {
-		s.note(s.request.Cell, unit.Notes)
+		s.note(s.request.Cell, notes)
 		entry()
 	}
 	return start, func() {

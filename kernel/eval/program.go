@@ -274,7 +274,7 @@ func (p *Program) runTask(t *task) cell.Result {
 		result.Status = cell.Failed
 		return result
 	}
-	result.UserExpressions = p.userExpressions(t)
+	result.UserExpressions, result.Waiting = p.userExpressions(t), p.Waiting()
 	return result
 }
 

@@ -121,6 +121,9 @@ func (p *Program) loss(t *task) string {
 	for _, d := range p.scope.Declared() {
 		names = append(names, d.Name)
 	}
+	for _, w := range p.scope.Waiting() {
+		names = append(names, w.Names...)
+	}
 	names = shortList(names)
 	p.session.mu.Lock()
 	effects := slices.Clone(p.session.effects)

@@ -68,6 +68,11 @@ func (s *steps) test(c *magic.Command) (func() error, error) {
 		return nil, fail(c, "%%%s: %v", c.Name, err)
 	}
 	found := s.chosenTests(c, given)
+	for _, w := range s.scope.Waiting() { // go test would not run the others either
+		if slices.ContainsFunc(w.Names, check.IsTest) {
+			return nil, fail(c, "%%%s: %s (%s) cannot be used yet: no cell declares %s", c.Name, w, w.Cell, strings.Join(w.Missing, ", "))
+		}
+	}
 	if len(found) == 0 {
 		return nil, fail(c, "%%%s: no cell declares a function %s", c.Name, map[string]string{"test": "TestX(t *testing.T)", "bench": "BenchmarkX(b *testing.B)"}[c.Name])
 	}

@@ -41,6 +41,10 @@ type Cell struct {
 
 	Blank []string // paths imported for what their initialization does
 
+	Waits []*Waiting // declarations of the cell that are not among Decls, since they wait for names of later cells
+	Woken []*Waiting // declarations of earlier cells that have waited, and are among Decls
+
+	found   []finding                     // about declarations that wait
 	readBy  []string                      // error variables of the session that functions, literals and pointers of the cell may read
 	kept    []*types.TypeName             // types of earlier cells that the cell declares again as they are
 	again   map[*types.TypeName]token.Pos // where it does
@@ -70,6 +74,13 @@ type Method struct {
 // Position returns the line and column, from 1, of a node of this cell.
 func (c *Cell) Position(pos token.Pos) (line, column int) {
 	return c.text.position(c.text.offset(c.scope.fset, pos))
+}
+
+// Place is Position with the name of the cell: another one for what has waited there, see [Waiting].
+func (c *Cell) Place(pos token.Pos) (cell string, line, column int) {
+	home, offset := c.text.home(c.text.offset(c.scope.fset, pos))
+	line, column = home.position(offset)
+	return home.cell, line, column
 }
 
 // Code is the cell's text, and behind it the expressions that the check has added.
@@ -113,9 +124,24 @@ func (s *Scope) CheckAnew(name, code string, anew []string) (*Cell, error) {
 	return s.check(name, code, anew)
 }
 
+// check checks a cell, and again with or without declarations that wait where something in it is missing.
 func (s *Scope) check(name, code string, anew []string) (*Cell, error) {
+	c, err := s.checkOnce(name, code, anew, nil, nil)
+	if err != nil {
+		return s.hold(name, code, anew, err)
+	}
+	return c, nil
+}
+
+// checkOnce checks a cell without the pieces that begin where held says, and with declarations of earlier cells that have waited.
+func (s *Scope) checkOnce(name, code string, anew []string, held map[int]*Waiting, woken []*Waiting) (*Cell, error) {
 	s.takeBack()
 	b := newBuilder(s, name, code)
+	b.held = held
+	for _, w := range woken {
+		b.cell.text.append(w.text, w.start, w.end)
+	}
+	b.cell.Woken = woken
 	for _, n := range anew {
 		b.anew[n] = true
 	}
@@ -169,6 +195,7 @@ type builder struct {
 	short             map[*ast.GenDecl]bool // those that were written :=
 	known             []*known              // names of functions of the universe
 	embeds            []*embedded           // variables that get the content of files
+	held              map[int]*Waiting      // pieces that are left out, by their starts
 }
 
 func newBuilder(s *Scope, name, code string) *builder {
@@ -190,6 +217,11 @@ func (b *builder) parse() {
 	if fault != nil {
 		b.errs.add(fault.offset, fault.text)
 		return
+	}
+	for i, p := range pieces {
+		if b.held[p.start] != nil {
+			pieces[i].kind = waits
+		}
 	}
 	for _, p := range pieces {
 		if p.kind == clause && !isMain(code[p.start:p.end]) {

@@ -140,7 +140,7 @@ func (s *Scope) Reset() {
 	clear(s.imports)
 	clear(s.readErrors)
 	clear(s.stopped)
-	s.dots = nil
+	s.dots, s.waiting = nil, nil
 }
 
 // mark is what a scope was, and the methods that types have got since.
@@ -154,6 +154,7 @@ type mark struct {
 	sources map[*types.Func]*methodSource
 	besides map[*types.TypeName]map[string]bool
 	edits   []func()
+	waiting []finding // as they were
 }
 
 // Mark remembers what the scope holds. Undo takes back what was committed since then: it is for a cell in several pieces, one of which
@@ -165,13 +166,20 @@ func (s *Scope) Mark() (undo, keep func()) {
 		objects: maps.Clone(s.objects), imports: maps.Clone(s.imports), dots: slices.Clone(s.dots),
 		cells: maps.Clone(s.cells), called: maps.Clone(s.called), sources: maps.Clone(s.methods), besides: maps.Clone(s.besides),
 	}
+	for _, w := range s.waiting {
+		m.waiting = append(m.waiting, finding{w, *w})
+	}
 	s.marked = m
 	undo = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.marked = nil
 		s.objects, s.imports, s.dots, s.cells, s.called = m.objects, m.imports, m.dots, m.cells, m.called
-		s.methods, s.besides = m.sources, m.besides
+		s.methods, s.besides, s.waiting = m.sources, m.besides, nil
+		for _, f := range m.waiting {
+			f.note()
+			s.waiting = append(s.waiting, f.waiting)
+		}
 		s.takeBack()
 		s.edits = m.edits
 		s.takeBack()

@@ -298,6 +298,7 @@ func (b *builder) visible(c *candidates, id *ast.Ident) {
 	for _, o := range b.objects {
 		c.object(rankSession, o)
 	}
+	b.waitingNames(c)
 	for name := range b.Scope.imports {
 		c.add(rankImported, name, "module", "")
 	}

@@ -19,6 +19,10 @@ type Diagnostic struct {
 	Offset       int
 	Line, Column int
 	Text         string
+
+	of      *text  // another cell that it is about, nil for the cell itself
+	there   int    // the byte in the code of that cell
+	missing string // the name that nothing declares, if that is all that is wrong: "g", or "P.Area" for a method
 }
 
 // Error refuses a cell. Nothing of it has run and nothing is declared.
@@ -26,6 +30,8 @@ type Error struct {
 	Cell        string // "cell 3"
 	Code        string
 	Diagnostics []Diagnostic
+
+	all []Diagnostic // those too that are not told
 }
 
 // Error is the first diagnostic with its position: "cell 3:2:5: undefined: nope".
@@ -33,17 +39,28 @@ func (e *Error) Error() string {
 	if len(e.Diagnostics) == 0 {
 		return e.Cell + ": cannot be compiled"
 	}
-	return e.Cell + e.Diagnostics[0].String()
+	return e.Diagnostics[0].in(e.Cell)
+}
+
+// in is the diagnostic with its position, of a cell unless it is about another one.
+func (d Diagnostic) in(cell string) string {
+	if d.of != nil {
+		cell = d.of.cell
+	}
+	return cell + d.String()
 }
 
 func (d Diagnostic) String() string { return fmt.Sprintf(":%d:%d: %s", d.Line, d.Column, d.Text) }
 
 // Lines are all diagnostics, each with its source line and a caret.
 func (e *Error) Lines() []string {
-	source := strings.Split(e.Code, "\n")
 	var out []string
 	for _, d := range e.Diagnostics {
-		out = append(out, e.Cell+d.String())
+		source := strings.Split(e.Code, "\n")
+		if d.of != nil {
+			source = strings.Split(d.of.code, "\n")
+		}
+		out = append(out, d.in(e.Cell))
 		if d.Line >= 1 && d.Line <= len(source) {
 			out = append(out, caret(source[d.Line-1], d.Line, d.Column)...)
 		}
@@ -81,13 +98,21 @@ type collector struct {
 // magicLine is a line that no Go begins with.
 var magicLine = regexp.MustCompile(`^\s*%{1,2}[\pL_]`)
 
-func (c *collector) add(offset int, msg string) {
+func (c *collector) add(offset int, msg string) { c.addMissing(offset, msg, "") }
+
+// addMissing is add for a name that nothing declares.
+func (c *collector) addMissing(offset int, msg, missing string) {
 	offset = c.text.origin(max(offset, 0))
-	line, column := c.text.position(offset)
-	if magicLine.MatchString(c.text.line(line)) {
+	home, there := c.text.home(offset)
+	line, column := home.position(there)
+	if magicLine.MatchString(home.line(line)) {
 		msg += " (a magic belongs at the top level of a cell)"
 	}
-	key := fmt.Sprint(line, ":", msg)
+	d := Diagnostic{Offset: offset, Line: line, Column: column, Text: msg, there: there, missing: missing}
+	if home != c.text {
+		d.of = home
+	}
+	key := fmt.Sprint(home.cell, line, ":", msg)
 	if c.seen[key] {
 		return
 	}
@@ -99,7 +124,7 @@ func (c *collector) add(offset int, msg string) {
 	for at > 0 && c.list[at-1].Offset > offset {
 		at--
 	}
-	c.list = append(c.list[:at], append([]Diagnostic{{offset, line, column, msg}}, c.list[at:]...)...)
+	c.list = append(c.list[:at], append([]Diagnostic{d}, c.list[at:]...)...)
 }
 
 // addSyntax adds what the parser said about a file made from the cell.
@@ -119,8 +144,8 @@ func (c *collector) addSyntax(err error, place file) {
 }
 
 // addType adds what the type checker said, unless it is one of the things that a notebook forgives: an unused variable, an
-// unused import.
-func (c *collector) addType(fset *token.FileSet, err error) {
+// unused import. Method is the one that is missing, if that is what it said.
+func (c *collector) addType(fset *token.FileSet, err error, method string) {
 	var e types.Error
 	if !errors.As(err, &e) {
 		c.add(0, err.Error())
@@ -138,18 +163,25 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	msg := strings.NewReplacer(bodyName, "the cell", "argument to "+valuesName, "the cell's last line", "call to "+valuesName, "the cell's last line").Replace(e.Msg)
 	msg = adoptedAgain.ReplaceAllString(msg, "method $1.$2 already declared")
 	msg = c.plain(mustVariant.ReplaceAllString(msg, mustName))
+	missing := method
 	if hint, ok := c.hints[e.Msg]; ok {
 		msg += " (" + hint + ")"
+	} else if m := undefinedName.FindStringSubmatch(e.Msg); m != nil {
+		missing = m[1]
 	}
-	c.add(c.text.offset(fset, e.Pos), msg)
+	c.addMissing(c.text.offset(fset, e.Pos), msg, missing)
 }
+
+// undefinedName is what go/types says of a name that nothing declares.
+var undefinedName = regexp.MustCompile(`^undefined: ([\pL_][\pL\pN_]*)$`)
 
 func (c *collector) err(name string) error {
 	if len(c.list) == 0 {
 		return nil
 	}
+	all := c.list
 	if len(c.list) > maxDiagnostics {
 		c.list = c.list[:maxDiagnostics]
 	}
-	return &Error{Cell: name, Code: c.text.written(), Diagnostics: c.list}
+	return &Error{Cell: name, Code: c.text.own(), Diagnostics: c.list, all: all}
 }

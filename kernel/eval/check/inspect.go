@@ -53,7 +53,7 @@ func (s *Scope) inspectName(code string, at place, name call, detail int) cell.I
 		o = b.unimportedObject(id, around)
 	}
 	if o == nil {
-		return cell.Inspection{}
+		return s.explainWaiting(id.Name, detail)
 	}
 	from := owner(b.cell.Info, id, around)
 	declaration := s.plainNames(declarationOf(o, from), func(name string) bool { return b.declared[name] })

@@ -141,7 +141,7 @@ func (b *builder) declareMethods(adopted, originals []*ast.FuncDecl) {
 	pkg := types.NewPackage("main", "main")
 	b.insertObjects(pkg)
 	conf := types.Config{Importer: b.importer, IgnoreFuncBodies: true, GoVersion: GoVersion,
-		Error: func(err error) { b.errs.addType(b.fset, err) }}
+		Error: func(err error) { b.errs.addType(b.fset, err, "") }}
 	file := *b.decls
 	file.Decls = slices.DeleteFunc(slices.Clone(file.Decls), func(d ast.Decl) bool {
 		if f, ok := d.(*ast.FuncDecl); ok {

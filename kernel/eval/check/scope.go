@@ -36,6 +36,7 @@ type Scope struct {
 	cells   map[*types.Package]string    // those that declare types, with their names
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
 	stopped map[string]string            // variables without a meaning → the cell that ended before it declared them
+	waiting []*Waiting                   // in the order of their cells
 	marked  *mark                        // the one that may be undone, see Mark
 
 	methods map[*types.Func]*methodSource       // how methods of cells are written
@@ -188,8 +189,9 @@ func (s *Scope) Position(pos token.Pos) (cell string, line, column int, ok bool)
 	if t == nil {
 		return "", 0, 0, false
 	}
-	line, column = t.position(t.offset(s.fset, pos))
-	return t.cell, line, column, true
+	home, offset := t.home(t.offset(s.fset, pos))
+	line, column = home.position(offset)
+	return home.cell, line, column, true
 }
 
 // Lookup returns the newest meaning of a name, nil where it has none.
@@ -237,6 +239,7 @@ func (s *Scope) Commit(c *Cell) {
 	for _, name := range c.readBy {
 		s.readErrors[name] = true
 	}
+	s.commitWaiting(c)
 	for _, m := range c.Methods {
 		if s.marked != nil && s.phantom[m.Func] { // one defined anew exists without this cell
 			s.marked.methods = append(s.marked.methods, m.Func)

@@ -145,7 +145,7 @@ func (s *Scope) sketch(code string) (b *builder) {
 	b = newBuilder(&Scope{
 		fset: token.NewFileSet(), importer: s.importer, packages: s.packages, byPath: s.byPath, byName: s.byName,
 		library: s.unimported(), objects: s.objects, imports: s.imports, dots: s.dots, texts: map[string]*text{}, phantom: s.phantom,
-		universe: s.universe,
+		universe: s.universe, waiting: s.waiting,
 	}, "this cell", code)
 	defer func() {
 		if recover() != nil { // the checker, on a tree that it was not made for

@@ -17,6 +17,7 @@ const (
 	variable         // var
 	importing
 	clause // package clause
+	waits  // a declaration that waits for later cells, see Waiting
 )
 
 // piece is a top-level element of a cell: the bytes [start, end), its semicolon included.

@@ -38,6 +38,9 @@ func (s *Scope) Tests() []Test {
 	return all
 }
 
+// IsTest reports whether a function of that name is one that go test would run.
+func IsTest(name string) bool { return testKind(name) != "" }
+
 // testKind tells TestX, and Test alone, from Testing; "" is for any other name.
 func testKind(name string) string {
 	for kind := range testArguments {

@@ -18,6 +18,14 @@ type text struct {
 	head  int             // bytes in front of the first line that nobody has written
 	shown int             // bytes of code that are the cell's own; expressions that the check has added stand behind them
 	added []added         // these expressions, in order
+	parts []part          // of other cells, which stand behind the cell's own code
+}
+
+// part is a piece of another cell's text, from one of its bytes on.
+type part struct {
+	start int // in the code that it stands behind
+	text  *text
+	from  int
 }
 
 // added is an expression that the check has put behind a cell's code. Errors about it are told where it comes from.
@@ -66,6 +74,25 @@ func newText(cell, code string) *text {
 // written is the code without what the check has put behind it.
 func (t *text) written() string { return t.code[:t.shown] }
 
+// append puts a piece of another cell's text behind the code, before anything is added.
+func (t *text) append(other *text, from, to int) {
+	t.code += "\n"
+	t.parts = append(t.parts, part{len(t.code), other, from})
+	t.code += other.code[from:to]
+	t.shown = len(t.code)
+}
+
+// home is the cell in which a byte was written, and its offset there.
+func (t *text) home(offset int) (*text, int) {
+	offset = t.origin(offset)
+	for _, p := range slices.Backward(t.parts) {
+		if offset >= p.start {
+			return p.text, offset - p.start + p.from
+		}
+	}
+	return t, offset
+}
+
 // add puts an expression behind the code and returns where it begins. Origin is the offset that it is told to be at.
 func (t *text) add(expression string, origin int) (start int) {
 	t.code += "\n"
@@ -85,9 +112,9 @@ func (t *text) origin(offset int) int {
 	return min(offset, t.shown)
 }
 
-// position returns the line and column, from 1, of a byte offset.
+// position returns the line and column, from 1, of a byte offset, in the cell that it belongs to.
 func (t *text) position(offset int) (line, column int) {
-	offset = t.origin(offset)
+	t, offset = t.home(offset)
 	line = sort.Search(len(t.lines), func(i int) bool { return t.lines[i] > offset })
 	column = offset - t.lines[line-1] + 1
 	if line == 1 {
@@ -100,6 +127,14 @@ func (t *text) position(offset int) (line, column int) {
 func (t *text) line(number int) string {
 	line, _, _ := strings.Cut(t.code[t.lines[number-1]:], "\n")
 	return line
+}
+
+// own is the cell's code without what stands behind it.
+func (t *text) own() string {
+	if len(t.parts) > 0 {
+		return t.code[:t.parts[0].start-1]
+	}
+	return t.written()
 }
 
 // offset returns the place in the cell of a position in one of its files, 0 for any other position.

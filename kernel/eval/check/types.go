@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -127,7 +128,34 @@ func (b *builder) typeFault(err error) {
 			return
 		}
 	}
-	b.errs.addType(b.fset, err)
+	b.errs.addType(b.fset, err, b.missingMethod(e))
+}
+
+// lacksMethod is what go/types says of a method that a type does not have. It says more where the type has one of a similar name.
+var lacksMethod = regexp.MustCompile(`^.+ undefined \(type .+ has no field or method [\pL_][\pL\pN_]*\)$`)
+
+// missingMethod is the method that an error is about, "P.Area", if a later cell can declare it: P is a type of cells.
+func (b *builder) missingMethod(e types.Error) (name string) {
+	if !lacksMethod.MatchString(e.Msg) {
+		return ""
+	}
+	for _, f := range []*ast.File{b.decls, b.body} {
+		ast.Inspect(f, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Pos() != e.Pos {
+				return true
+			}
+			t := b.cell.Info.TypeOf(sel.X)
+			if p, ok := types.Unalias(t).(*types.Pointer); ok {
+				t = p.Elem()
+			}
+			if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "main" && !types.IsInterface(named) {
+				name = named.Obj().Name() + "." + sel.Sel.Name
+			}
+			return false
+		})
+	}
+	return name
 }
 
 // keyNames are the names that stand as keys in composite literals of the types that want holds for. The parser leaves them out of

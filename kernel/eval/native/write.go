@@ -217,8 +217,8 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // line is the directive that gives the text after it its place in the cell.
 func (w *writer) line(n ast.Node) string {
-	line, column := w.source.Position(n.Pos())
-	return fmt.Sprintf("\n//line %s:%d:%d\n", w.source.Name, line, column)
+	cell, line, column := w.source.Place(n.Pos())
+	return fmt.Sprintf("\n//line %s:%d:%d\n", cell, line, column)
 }
 
 // declaration writes a declaration of the package level. Variables have their places elsewhere.

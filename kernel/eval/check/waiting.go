@@ -1,0 +1,491 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"cancha/kernel/cell"
+)
+
+// Waiting is a declaration of a cell that waits, because names that it needs are to be declared by later cells. Until then its own names mean
+// nothing: whoever uses one is told what it waits for. When the last of them is declared, it is checked as if it stood in that cell. Functions,
+// constants and types can wait, and methods with their types. Nothing waits that would run, or whose name means something already, since
+// that meaning would be used without a word.
+type Waiting struct {
+	Names   []string // that it declares: "f", or "P.Area" of a method
+	Missing []string // what nothing declares yet, in the same form
+	Cell    string   // "cell 1"
+	Fault   *Error   // what is wrong with it although nothing is missing, nil while that is not known
+
+	text       *text
+	start, end int
+	mentions   map[string]bool
+	told       []Diagnostic // names that are missing, where they stand
+}
+
+// String is what the declaration declares: "f", or "A, B".
+func (w *Waiting) String() string { return strings.Join(w.Names, ", ") }
+
+// Lines tell where the names that are missing stand, each with its source line and a caret.
+func (w *Waiting) Lines() []string {
+	return (&Error{Cell: w.Cell, Code: w.text.code, Diagnostics: w.told}).Lines()
+}
+
+// why is what somebody is told who uses a name of it.
+func (w *Waiting) why() string {
+	if w.Fault != nil {
+		return fmt.Sprintf("%s declares it, but: %s", w.Cell, w.Fault.Error())
+	}
+	return fmt.Sprintf("%s declares it, and it waits for %s", w.Cell, strings.Join(w.Missing, ", "))
+}
+
+// Waiting lists the declarations that wait, in the order of their cells.
+func (s *Scope) Waiting() []*Waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.waiting)
+}
+
+// Wake checks those declarations that wait for nothing any more, now that a cell has been committed, as a cell of their own with its name. It
+// is nil where there are none. Faults are those in which something turns out to be wrong.
+func (s *Scope) Wake(c *Cell) (woken *Cell, faults []*Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil, nil
+	}
+	declared := c.names()
+	list := s.complete(func(name string) bool { return false }, func(w *Waiting) bool {
+		return slices.ContainsFunc(declared, func(name string) bool { return w.mentions[lastName(name)] })
+	})
+	for len(list) > 0 {
+		woken, err := s.checkOnce(c.Name, "", nil, nil, list)
+		if err == nil {
+			return woken, faults
+		}
+		var wrong []finding
+		if list, wrong = sorted(list, err); len(wrong) == 0 {
+			return nil, faults // nothing that is known of any of them
+		}
+		for _, f := range wrong {
+			f.note()
+			if f.waiting.Fault != nil {
+				faults = append(faults, f.waiting)
+			}
+		}
+	}
+	return nil, faults
+}
+
+// finding is what has been found out about a declaration that waits.
+type finding struct {
+	waiting *Waiting
+	now     Waiting
+}
+
+func (f finding) note() { *f.waiting = f.now }
+
+// Faults are declarations of earlier cells that this cell has completed, and that turn out to be wrong.
+func (c *Cell) Faults() (list []*Waiting) {
+	for _, f := range c.found {
+		if f.now.Fault != nil {
+			list = append(list, &f.now)
+		}
+	}
+	return list
+}
+
+// sorted parts declarations that have been checked together into those that may be right, and those that are not: they still miss something, or,
+// where nothing is missed any more, something else is wrong with them.
+func sorted(list []*Waiting, err error) (right []*Waiting, wrong []finding) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil, nil
+	}
+	missed := slices.ContainsFunc(e.all, func(d Diagnostic) bool { return d.missing != "" })
+	for _, w := range list {
+		own := slices.DeleteFunc(slices.Clone(e.all), func(d Diagnostic) bool { return !w.holds(d) || missed && d.missing == "" })
+		if len(own) == 0 {
+			right = append(right, w)
+			continue
+		}
+		f := finding{w, *w}
+		if missed {
+			f.now.miss(own)
+		} else {
+			f.now.Missing, f.now.Fault = nil, &Error{Cell: w.Cell, Code: w.text.code, Diagnostics: own[:min(len(own), maxDiagnostics)]}
+		}
+		wrong = append(wrong, f)
+	}
+	return right, wrong
+}
+
+// miss notes names that are missing.
+func (w *Waiting) miss(list []Diagnostic) {
+	w.Missing, w.Fault, w.told = nil, nil, nil
+	for _, d := range list {
+		if !slices.Contains(w.Missing, d.missing) {
+			w.Missing = append(w.Missing, d.missing)
+		}
+		if len(w.told) < maxDiagnostics {
+			d.of = w.text
+			w.told = append(w.told, d)
+		}
+	}
+}
+
+// holds reports whether a diagnostic is about it.
+func (w *Waiting) holds(d Diagnostic) bool {
+	return d.of == w.text && w.start <= d.there && d.there < w.end
+}
+
+// complete are those of the declarations that wait which miss nothing, if the names that declares holds for were declared. Those with a fault
+// are tried again where retry holds.
+func (s *Scope) complete(declares func(name string) bool, retry func(*Waiting) bool) []*Waiting {
+	list := slices.DeleteFunc(slices.Clone(s.waiting), func(w *Waiting) bool { return w.Fault != nil && !retry(w) })
+	for {
+		own := map[string]bool{}
+		for _, w := range list {
+			for _, name := range w.Names {
+				own[name] = true
+			}
+		}
+		n := len(list)
+		list = slices.DeleteFunc(list, func(w *Waiting) bool {
+			return slices.ContainsFunc(w.Missing, func(name string) bool { return !own[name] && !declares(name) && !s.means(name) })
+		})
+		if len(list) == n {
+			return list
+		}
+	}
+}
+
+// means reports whether a name, or a method's, means something to the cells that follow.
+func (s *Scope) means(name string) bool {
+	typ, method, ok := strings.Cut(name, ".")
+	if !ok {
+		return s.objects[name] != nil || s.imports[name] != ""
+	}
+	t, isType := s.objects[typ].(*types.TypeName)
+	if !isType {
+		return false
+	}
+	o, _, _ := types.LookupFieldOrMethod(t.Type(), true, t.Pkg(), method)
+	f, isMethod := o.(*types.Func)
+	return isMethod && !s.phantom[f]
+}
+
+// lastName is the method of "P.Area", and any other name itself.
+func lastName(name string) string { return name[strings.LastIndex(name, ".")+1:] }
+
+// names are what a cell declares, methods too.
+func (c *Cell) names() (list []string) {
+	for _, o := range c.Objects {
+		list = append(list, o.Name())
+	}
+	for _, m := range c.Methods {
+		list = append(list, m.Type.Obj().Name()+"."+m.Func.Name())
+	}
+	for f := range c.methods {
+		if name := receiver(f); name != "" {
+			list = append(list, name+"."+f.Name())
+		}
+	}
+	return append(list, slices.Collect(maps.Keys(c.imported))...)
+}
+
+// waitingNames offers what will mean something when it waits no more, but for methods.
+func (b *builder) waitingNames(c *candidates) {
+	for _, w := range b.Scope.waiting {
+		for _, name := range w.Names {
+			if !strings.Contains(name, ".") {
+				c.add(rankSession, name, w.kind(), "waits for "+strings.Join(w.Missing, ", "))
+			}
+		}
+	}
+}
+
+// kind is the word of Match.Type.
+func (w *Waiting) kind() string {
+	switch {
+	case strings.HasPrefix(w.source(), "type"):
+		return "type"
+	case strings.HasPrefix(w.source(), "const"):
+		return "constant"
+	}
+	return "function"
+}
+
+func (w *Waiting) source() string { return declarationAt(w.text.code, w.end-1).source }
+
+// explainWaiting explains a name that waits.
+func (s *Scope) explainWaiting(name string, detail int) cell.Inspection {
+	i := slices.IndexFunc(s.waiting, func(w *Waiting) bool { return slices.Contains(w.Names, name) })
+	if i < 0 {
+		return cell.Inspection{}
+	}
+	w := s.waiting[i]
+	written := declarationAt(w.text.code, w.end-1)
+	declaration, _, _ := strings.Cut(written.source, "\n")
+	parts := []string{strings.TrimSuffix(declaration, " {") + "\n" + w.why()}
+	if text := strings.TrimSpace(written.doc); text != "" {
+		parts = append(parts, text)
+	}
+	if detail > 0 {
+		parts = append(parts, written.source)
+	}
+	text := strings.Join(parts, "\n\n")
+	return cell.Inspection{Found: true, Data: map[string]any{"text/plain": text, "text/markdown": "```go\n" + text + "\n```"}}
+}
+
+// commitWaiting takes out of those that wait what a cell has woken, or declares anew, and adds its own.
+func (s *Scope) commitWaiting(c *Cell) {
+	for _, f := range c.found {
+		f.note()
+	}
+	if len(s.waiting) == 0 && len(c.Waits) == 0 {
+		return
+	}
+	declared := c.names()
+	for _, w := range c.Waits {
+		declared = append(declared, w.Names...)
+	}
+	s.waiting = slices.DeleteFunc(slices.Clone(s.waiting), func(w *Waiting) bool {
+		return slices.Contains(c.Woken, w) || slices.ContainsFunc(w.Names, func(name string) bool { return slices.Contains(declared, name) })
+	})
+	s.waiting = append(s.waiting, c.Waits...)
+}
+
+// holder looks for the declarations of a refused cell that may wait.
+type holder struct {
+	*Scope
+	name, code string
+	anew       []string
+	pieces     []piece
+	text       *text
+	held       map[int]*Waiting // by the start of their pieces
+	own        map[string]int   // type → the start of the piece that declares it
+	woken      []*Waiting
+	found      []finding         // about others that wait
+	alike      map[string]string // a name that is missing → the one that it may have been meant for
+}
+
+// hold checks a refused cell again, with what has waited for its names, and without those of its declarations that miss some. If that does
+// not help, the error is the first one.
+func (s *Scope) hold(name, code string, anew []string, first error) (*Cell, error) {
+	h := &holder{Scope: s, name: name, code: code, anew: anew, text: newText(name, code), held: map[int]*Waiting{}, alike: map[string]string{}}
+	var e *Error
+	var fault *fault
+	if h.pieces, fault = split(code); fault != nil || !errors.As(first, &e) {
+		return nil, first
+	}
+	h.own = h.types()
+	if slices.ContainsFunc(e.all, func(d Diagnostic) bool { return d.missing == "" }) {
+		return nil, h.explained(e)
+	}
+	mentioned := Mentioned(code)
+	h.woken = s.complete(func(name string) bool { return mentioned[lastName(name)] }, func(*Waiting) bool { return true })
+	err := first
+	if len(h.woken) > 0 {
+		var c *Cell
+		if c, err = h.check(); err == nil {
+			return c, nil
+		}
+	}
+	for h.goOn(err) {
+		var c *Cell
+		if c, err = h.check(); err == nil {
+			return c, nil
+		}
+	}
+	return nil, h.explained(e)
+}
+
+func (h *holder) check() (*Cell, error) {
+	c, err := h.checkOnce(h.name, h.code, h.anew, h.held, h.woken)
+	if err != nil {
+		return nil, err
+	}
+	c.found = h.found
+	for _, start := range slices.Sorted(maps.Keys(h.held)) {
+		c.Waits = append(c.Waits, h.held[start])
+	}
+	return c, nil
+}
+
+// goOn takes out of the cell what is wrong with it, if that may wait.
+func (h *holder) goOn(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	missing := map[string]bool{}
+	for _, d := range e.all {
+		missing[d.missing] = true
+	}
+	own := map[*piece][]Diagnostic{}
+	for _, d := range e.all {
+		if d.of != nil || d.missing == "" {
+			continue
+		}
+		p := h.pieceAt(d.there)
+		if p == nil || p.kind != declaration {
+			return false
+		}
+		if known := h.similar(d.missing, missing); known != "" {
+			h.alike[d.missing] = known
+			return false
+		}
+		own[p] = append(own[p], d)
+	}
+	right, wrong := sorted(h.woken, e)
+	h.woken, h.found = right, append(h.found, wrong...)
+	for p, list := range own {
+		if !h.keep(p, list) {
+			return false
+		}
+	}
+	if len(own) == 0 && len(wrong) == 0 && len(h.woken) > 0 { // the cell itself does not go with what has waited
+		h.woken = nil
+		return true
+	}
+	return len(own) > 0 || len(wrong) > 0
+}
+
+// pieceAt is the piece of the cell that holds a byte.
+func (h *holder) pieceAt(offset int) *piece {
+	for i := range h.pieces {
+		if p := &h.pieces[i]; p.start <= offset && offset < p.end {
+			return p
+		}
+	}
+	return nil
+}
+
+// keep has a declaration of the cell wait, and with a method the type; false if it may not.
+func (h *holder) keep(p *piece, missing []Diagnostic) bool {
+	w := h.held[p.start]
+	if w == nil {
+		w = h.declaration(p)
+	}
+	if w == nil {
+		return false
+	}
+	w.miss(missing)
+	h.held[p.start] = w
+	for _, name := range w.Names {
+		typ, _, isMethod := strings.Cut(name, ".")
+		start, ok := h.own[typ]
+		if !isMethod || !ok || h.held[start] != nil {
+			continue
+		}
+		if !h.keep(h.pieceAt(start), missing) {
+			return false
+		}
+		h.held[start].Missing = []string{name}
+	}
+	return true
+}
+
+// declaration is what a piece declares, nil if it may not wait.
+func (h *holder) declaration(p *piece) *Waiting {
+	names := declaredNames(h.code[p.start:p.end])
+	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !h.mayWait(name) }) {
+		return nil
+	}
+	start := 0
+	for _, before := range h.pieces {
+		if before.end <= p.start {
+			start = max(start, before.end)
+		}
+	}
+	text := h.code[start:p.end]
+	start += len(text) - len(strings.TrimLeft(text, " \t\r\n"))
+	return &Waiting{Names: names, Cell: h.name, text: h.text, start: start, end: p.end, mentions: Mentioned(h.code[start:p.end])}
+}
+
+// mayWait reports whether nobody can use a name, or values of the type of a method, before the declaration has taken effect.
+func (h *holder) mayWait(name string) bool {
+	typ, _, isMethod := strings.Cut(name, ".")
+	switch {
+	case isMethod:
+		return h.objects[typ] == nil
+	case name == "_", name == "init", name == "main": // the cell would run them
+		return false
+	}
+	return !h.means(name) && types.Universe.Lookup(name) == nil && !isUniverse(name) && len(h.standard(name)) == 0
+}
+
+// types tells where types are declared.
+func (h *holder) types() map[string]int {
+	found := map[string]int{}
+	for _, p := range h.pieces {
+		if p.kind != declaration {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), "", declPrefix+h.code[p.start:p.end], parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		for _, d := range f.Decls {
+			for _, ts := range typeSpecs(d) {
+				found[ts.Name.Name] = p.start
+			}
+		}
+	}
+	return found
+}
+
+// declaredNames are the names that a declaration declares, nil if it cannot be read.
+func declaredNames(code string) (names []string) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", declPrefix+code, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+				continue
+			}
+			if len(d.Recv.List) != 1 {
+				return nil
+			}
+			base, _ := receiverName(d.Recv.List[0].Type)
+			if base == nil {
+				return nil
+			}
+			names = append(names, base.Name+"."+d.Name.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				for _, id := range specNames(spec) {
+					names = append(names, id.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// explained adds to the names that an error calls undefined what they wait for, or that they may be misspelled.
+func (h *holder) explained(e *Error) *Error {
+	for i, d := range e.Diagnostics {
+		if known := h.alike[d.missing]; known != "" {
+			e.Diagnostics[i].Text += fmt.Sprintf(" (it is like %s: if a later cell is to declare it, run that one first)", known)
+		}
+		for _, w := range h.Scope.waiting {
+			if d.missing != "" && slices.Contains(w.Names, d.missing) {
+				e.Diagnostics[i].Text += " (" + w.why() + ")"
+			}
+		}
+	}
+	return e
+}
