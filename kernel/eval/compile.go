@@ -214,8 +214,8 @@ func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.C
 	if err != nil {
 		p.lowerer.Drop()
 		p.log.Debug("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
-		line, text := p.refused(err)
-		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
+		at, line, text := p.refused(c.Name, err)
+		return nil, nil, c.RefusePlace(at, line, "the interpreter cannot run this: %s; write it in another way", text)
 	}
 	if err := t.take(); err != nil {
 		p.lowerer.Drop()
@@ -284,8 +284,8 @@ func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) e
 		return fmt.Errorf("the cell could not be compiled: %w (fix that, or write %%%%interp in its first line to have it interpreted)", err)
 	}
 	p.log.Debug("compiler", "cell", c.Name, "error", err, "source", source.Text)
-	line, text := native.Position(c.Name, refused.Text)
-	return c.RefuseLine(line, "the compiler refused this: %s", text)
+	at, line, text := native.Position(c.Name, refused.Text)
+	return c.RefusePlace(at, line, "the compiler refused this: %s", text)
 }
 
 func (p *Program) loadNative(source *native.Source, built *native.Unit) (run func(), err error) {

@@ -303,32 +303,31 @@ func (p *Program) runCode(t *task) *cell.Error {
 
 var (
 	loweredPosition = regexp.MustCompile(`(\d+):\d+: (.*)$`)
-	cellLine        = regexp.MustCompile(`^//at .*:(\d+)$`)
+	cellLine        = regexp.MustCompile(`^//at (.*):(\d+)$`)
 	loweredName     = regexp.MustCompile(`ᐧ\d+|\bprimitive\.pool(\w+)\[\S*\]`)
 )
 
-// refused finds the line of a cell that the back end's error is about, and takes the lowered program's names out of its
-// text.
-func (p *Program) refused(err error) (line int, text string) {
+// refused finds the cell and the line that the back end's error about a cell means, and takes the lowered program's names out of its text.
+func (p *Program) refused(cell string, err error) (in string, line int, text string) {
 	text = err.Error()
 	m := loweredPosition.FindStringSubmatch(text)
 	if m == nil {
-		return 1, text
+		return cell, 1, text
 	}
 	text = loweredName.ReplaceAllString(m[2], "$1")
 	at, _ := strconv.Atoi(m[1])
 	var source *interp.Error
 	if !errors.As(err, &source) {
-		return 1, text
+		return cell, 1, text
 	}
 	lines := strings.Split(source.Source, "\n")
 	for i := min(at, len(lines)) - 1; i >= 0; i-- {
 		if m := cellLine.FindStringSubmatch(lines[i]); m != nil {
-			line, _ = strconv.Atoi(m[1])
-			return line, text
+			line, _ = strconv.Atoi(m[2])
+			return m[1], line, text
 		}
 	}
-	return 1, text
+	return cell, 1, text
 }
 
 // note tells the cell's author what differs from compiled Go.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +25,8 @@ func (p *Program) wake(c *check.Cell, t *task) (run func(), notes []string) {
 	}
 	unit, run, err := p.takeChecked(woken, t)
 	if err != nil {
-		if !errors.Is(err, errTurn) {
+		if !errors.Is(err, errTurn) && !errors.Is(err, context.Canceled) {
+			p.scope.Spoiled(woken, err)
 			notes = append(notes, fmt.Sprintf("%s cannot take effect: %v", wokenNames(woken), err))
 		}
 		return nil, notes

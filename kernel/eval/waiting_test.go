@@ -93,6 +93,8 @@ func TestWaitingTold(t *testing.T) {
 		{"reset", []string{f, "%reset", "f()"}, waits, "", "cell 3:1:1: undefined: f"},
 		{"failed cell", []string{f, "func g() int { return 1 }\npanic(f())"}, waits, "note: f (cell 1) can be used now: what it has waited for is declared\n", "2"},
 		{"each other", []string{"func even(n int) bool { return n == 0 || odd(n-1) }", "even(1)"}, "note: even cannot be used yet: it waits for a cell that declares odd\ncell 1:1:42: undefined: odd\n    1 | func even(n int) bool { return n == 0 || odd(n-1) }\n      |                                          ^\n", "", "cell 2:1:1: undefined: even (cell 1 declares it, and it waits for odd)"},
+		{"used before a variable that it needs", []string{"func f() int { return step + 1 }", "fmt.Println(f())\nstep := 2"}, "", "", "cell 2:1:13: "},
+		{"literal of a type", []string{"func origin() Point { return Point{X: 1, Y: one} }\nconst one = 1", "type Point struct{ X, Y int }\nfmt.Println(origin())"}, "note: origin cannot be used yet: it waits for a cell that declares Point\ncell 1:1:15: undefined: Point\n    1 | func origin() Point { return Point{X: 1, Y: one} }\n      |               ^\n", "", ""},
 		{"each other, wrong", []string{f, "func g() string { return f() }"}, waits, "note: g cannot be used yet: it waits for a cell that declares f\ncell 2:1:26: undefined: f\n    1 | func g() string { return f() }\n      |                          ^\nnote: f (cell 1) cannot be used, though what it has waited for is declared:\ncell 1:1:23: invalid operation: g() + 1 (mismatched types string and untyped int)\n", ""},
 		{"place of a panic", []string{"\n\nfunc f() int {\n\treturn g() + 1\n}", "func g() int { panic(\"g\") }\n\n\nf()"}, "", "", "g"},
 	}

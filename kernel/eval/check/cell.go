@@ -101,14 +101,31 @@ func (c *Cell) Refuse(pos token.Pos, format string, args ...any) error {
 
 // RefuseLine is Refuse for a line of the cell, counted from 1.
 func (c *Cell) RefuseLine(line int, format string, args ...any) error {
-	col := collector{text: c.text}
-	line = min(max(line, 1), len(c.text.lines))
-	offset := c.text.lines[line-1]
-	for offset < len(c.text.code) && (c.text.code[offset] == ' ' || c.text.code[offset] == '\t') {
+	return c.RefusePlace(c.Name, line, format, args...)
+}
+
+// RefusePlace is RefuseLine for a line of any cell that has a part in this one.
+func (c *Cell) RefusePlace(cell string, line int, format string, args ...any) error {
+	home, start := c.text, 0
+	for _, p := range c.text.parts {
+		if p.text.cell == cell {
+			home, start = p.text, p.start-p.from
+			break
+		}
+	}
+	line = min(max(line, 1), len(home.lines))
+	offset := home.lines[line-1]
+	for offset < len(home.code) && (home.code[offset] == ' ' || home.code[offset] == '\t') {
 		offset++
 	}
-	col.add(offset, fmt.Sprintf(format, args...))
-	return col.err(c.Name)
+	if home == c.text {
+		col := collector{text: c.text}
+		col.add(offset, fmt.Sprintf(format, args...))
+		return col.err(c.Name)
+	}
+	at, column := home.position(offset)
+	d := Diagnostic{Offset: start + offset, Line: at, Column: column, Text: fmt.Sprintf(format, args...), of: home, there: offset}
+	return &Error{Cell: c.Name, Code: c.text.own(), Diagnostics: []Diagnostic{d}, all: []Diagnostic{d}}
 }
 
 // Check checks a cell against what the cells before it declared. The error is an *Error. The scope is as before until

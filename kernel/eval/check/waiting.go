@@ -102,6 +102,20 @@ func (c *Cell) Faults() (list []*Waiting) {
 	return list
 }
 
+// Spoiled notes that declarations which have been woken cannot be taken into the program: they are wrong until a name that they mention is
+// declared anew.
+func (s *Scope) Spoiled(woken *Cell, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var e *Error
+	for _, w := range woken.Woken {
+		w.Missing, w.Fault = nil, &Error{Cell: w.Cell, Code: w.text.code, Diagnostics: []Diagnostic{{Line: 1, Column: 1, Text: err.Error()}}}
+		if errors.As(err, &e) {
+			w.Fault = e
+		}
+	}
+}
+
 // sorted parts declarations that have been checked together into those that may be right, and those that are not: they still miss something, or,
 // where nothing is missed any more, something else is wrong with them.
 func sorted(list []*Waiting, err error) (right []*Waiting, wrong []finding) {

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -74,14 +75,15 @@ func sameMethods(a, b reflect.Type) bool {
 	return true
 }
 
-var compilerLine = regexp.MustCompile(`(?m)^.*:(\d+):\d+: (.*)$`)
+var compilerLine = regexp.MustCompile(`(?m)^(?:.*?(cell \d+)|.*):(\d+):\d+: (.*)$`)
 
-// Position finds the line of a cell in what the compiler said of its package, and the text; names of ours are taken out of it.
-func Position(cell, said string) (line int, text string) {
+// Position finds the place that the compiler means in what it said of the package of a cell, and the text. The place may be in another cell, which
+// has a part in this one.
+func Position(cell, said string) (at string, line int, text string) {
 	m := compilerLine.FindStringSubmatch(said)
 	if m == nil {
-		return 1, said
+		return cell, 1, said
 	}
-	line, _ = strconv.Atoi(m[1])
-	return line, m[2]
+	line, _ = strconv.Atoi(m[2])
+	return cmp.Or(m[1], cell), line, m[3]
 }
