@@ -74,3 +74,41 @@ main.main
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// TestShownNames: fields of package reflect, frames, stacks and the runtime's errors show no name of the compiled package.
+func TestShownNames(t *testing.T) {
+	compiled := tools(t) != nil
+	const base = "type Base struct{ n int }\nfunc (b Base) F() int { return b.n }\nfunc (b Base) f() int { return b.n }\ntype F interface{ F() int }\ntype small interface{ f() int }\n"
+	const frames = "func caller() runtime.Frame {\n\tvar pcs [3]uintptr\n\tframes := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])\n\tframes.Next()\n\tf, _ := frames.Next()\n\treturn f\n}\nfunc g() runtime.Frame { return caller() }\n"
+	tests := []struct {
+		name   string
+		cells  []string
+		stdout string
+	}{
+		{"field", []string{base, "f := reflect.TypeOf(Base{}).Field(0)\nfmt.Println(f.PkgPath, f.PkgPath == reflect.TypeOf(Base{}).PkgPath(), f.IsExported())"}, "main true false\n"},
+		{"field in a function", []string{base + "func path(v any) string { return reflect.TypeOf(v).Field(0).PkgPath }", "fmt.Println(path(Base{}), path(strings.Builder{}))"}, "main strings\n"},
+		{"assigned", []string{base, "%%native\nf := reflect.TypeOf(Base{}).Field(0)\nf.PkgPath = \"x\"\np := &f.PkgPath\n*p += \"y\"\nfmt.Println(f.PkgPath)"}, "xy\n"},
+		{"assigned by the interpreter", []string{base, "f := reflect.TypeOf(Base{}).Field(0)\nf.PkgPath = \"x\"\np := &f.PkgPath\n*p += \"y\"\nfmt.Println(f.PkgPath)"}, "xy\n"},
+		{"embedded", []string{base + "type field struct{ reflect.StructField }\nfunc path() string { f := field{reflect.TypeOf(Base{}).Field(0)}; return f.PkgPath }", "fmt.Println(path())"}, "main\n"},
+		{"struct made of fields", []string{base, "%%native\nt := reflect.TypeOf(Base{})\nfmt.Println(reflect.StructOf([]reflect.StructField{t.Field(0)}).ConvertibleTo(t))"}, "true\n"},
+		{"frame", []string{frames, "f := g()\nfmt.Println(f.Function, f.File, f.Func.Name())"}, "main.g cell 1 main.g\n"},
+		{"frame of statements", []string{frames + "fmt.Println(caller().Function)"}, "main.main\n"},
+		{"caller", []string{"func where() string { pc, file, line, _ := runtime.Caller(1); return fmt.Sprint(runtime.FuncForPC(pc).Name(), \" \", file, \":\", line) }\nfunc h() string {\n\treturn where()\n}", "fmt.Println(h())"}, "main.h cell 1:3\n"},
+		{"stack", []string{"func trace() string { return string(debug.Stack()) }\nfunc h() string { return trace() }\nfunc cut(s string) string { return regexp.MustCompile(`(?m)^\\t.*\\n?|^goroutine.*\\n|\\(\\.*\\)`).ReplaceAllString(s, \"\") }", "%%native\nfmt.Print(cut(h()))"}, "runtime/debug.Stack\nmain.trace\nmain.h\nmain.main\n"},
+		{"stack in a buffer", []string{"func trace() string { buf := make([]byte, 1000); return string(buf[:runtime.Stack(buf, false)]) }\nfunc main() { fmt.Print(regexp.MustCompile(`(?m)^\\t.*\\n?|^goroutine.*\\n|\\(\\.*\\)`).ReplaceAllString(trace(), \"\")) }"}, "main.trace\nmain.main\n"},
+		{"nil receiver", []string{base + "var held F\nvar b *Base\nfunc try() { defer func() { fmt.Println(recover()) }(); held.F() }", "held = b\ntry()"}, "value method main.Base.F called using nil *Base pointer\n"},
+		{"nil receiver of a hidden method", []string{base + "var held small\nvar b *Base\nfunc try() (text string) {\n\tdefer func() { err := recover().(runtime.Error); text = fmt.Sprintf(\"%v %T\", err, err) }()\n\theld.f()\n\treturn\n}", "held = b\nfmt.Println(try())"}, "value method main.Base.f called using nil *Base pointer runtime.plainError\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if !compiled {
+				t.Skip("interpreted types and functions are refused")
+			}
+			n := newNotebook(t)
+			n.ok(tt.cells...)
+			if got := n.stream("stdout"); got != tt.stdout {
+				t.Errorf("got  %q\nwant %q", got, tt.stdout)
+			}
+		})
+	}
+}

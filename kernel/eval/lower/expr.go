@@ -26,7 +26,7 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.Ident:
 		return f.ident(x)
 	case *ast.SelectorExpr:
-		return f.selector(x)
+		return f.shownField(x, f.selector(x))
 	case *ast.CallExpr:
 		return f.call(x)
 	case *ast.FuncLit:
@@ -441,6 +441,10 @@ func (f *fn) lvalue(x ast.Expr) string {
 		if text, erased := f.erasedField(x); erased {
 			return text
 		}
+		if name, ok := f.held[x]; ok {
+			return name
+		}
+		return f.selector(x)
 	case *ast.StarExpr:
 		return "*" + operand(f.expr(x.X))
 	}

@@ -25,6 +25,18 @@ func (f *fn) selector(x *ast.SelectorExpr) string {
 	return s.text
 }
 
+// shownFields are fields that would show how cells are compiled, and the functions that make of them what a program would have.
+var shownFields = map[string]string{"reflect.PkgPath": "CellPath", "runtime.Function": "PlainName"}
+
+// shownField is the value of such a field: of a reflect.StructField, a reflect.Method or a runtime.Frame.
+func (f *fn) shownField(x *ast.SelectorExpr, text string) string {
+	v, ok := f.info.Uses[x.Sel].(*types.Var)
+	if !ok || !v.IsField() || v.Pkg() == nil || shownFields[v.Pkg().Path()+"."+v.Name()] == "" {
+		return text
+	}
+	return runtimeAlias + "." + shownFields[v.Pkg().Path()+"."+v.Name()] + "(" + text + ")"
+}
+
 func (f *fn) packageMember(x *ast.SelectorExpr) string {
 	switch o := f.info.Uses[x.Sel].(type) {
 	case *types.Func:

@@ -17,6 +17,9 @@ var standsFor = map[string]string{
 	"log.Fatal": "LogFatal", "log.Fatalln": "LogFatalln", "log.Fatalf": "LogFatalf",
 }
 
+// mends are functions of the standard library that would show how cells are compiled, and those of package support for them.
+var mends = map[string]string{"runtime.Stack": "Stack", "runtime/debug.Stack": "DebugStack", "runtime/debug.PrintStack": "DebugPrintStack"}
+
 // standsForMethod are methods for which the machine has functions, with the pointer to the receiver in front.
 var standsForMethod = map[string]string{
 	"(*sync.Mutex).Lock": "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",

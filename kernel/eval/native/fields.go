@@ -66,8 +66,8 @@ func (w *writer) seenAs(typ, pointer string) string {
 func (w *writer) selector(x *ast.SelectorExpr) string {
 	if id, ok := x.X.(*ast.Ident); ok {
 		if pkg, ok := w.info.Uses[id].(*types.PkgName); ok {
-			if f, ok := w.info.Uses[x.Sel].(*types.Func); ok && standsFor[f.FullName()] != "" {
-				return machineName + "." + standsFor[f.FullName()]
+			if f, ok := w.info.Uses[x.Sel].(*types.Func); ok && (standsFor[f.FullName()] != "" || mends[f.FullName()] != "") {
+				return w.funcName(x.Sel, f)
 			}
 			w.importAs(id.Name, pkg.Imported().Path(), id.Pos())
 			return id.Name + "." + x.Sel.Name
@@ -85,6 +85,7 @@ func (w *writer) selector(x *ast.SelectorExpr) string {
 			text, t, addressable := w.path(x, s)
 			return w.field(text, t, o, addressable, x.Pos())
 		}
+		return w.shownField(x, o, w.between(x, x.X, x.Sel, x.Sel.Name))
 	}
 	return w.between(x, x.X, x.Sel, x.Sel.Name)
 }

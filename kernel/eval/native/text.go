@@ -23,7 +23,12 @@ func (w *writer) plainText(n ast.Node) string {
 	case *ast.CallExpr:
 		return w.call(n)
 	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			w.assigns(n.X)
+		}
 		return w.unary(n)
+	case *ast.AssignStmt:
+		w.assigns(n.Lhs...)
 	case *ast.CompositeLit:
 		return w.composite(n, false)
 	case *ast.KeyValueExpr:
@@ -55,6 +60,7 @@ func (w *writer) plainText(n ast.Node) string {
 		}
 		return w.forLoop(n)
 	case *ast.RangeStmt:
+		w.assigns(n.Key, n.Value)
 		w.loops++
 		defer func() { w.loops-- }()
 		if text, ok := w.pureLoop(n); ok {
@@ -234,6 +240,8 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 		return w.methodName(f)
 	case standsFor[f.FullName()] != "":
 		return machineName + "." + standsFor[f.FullName()]
+	case mends[f.FullName()] != "":
+		return supportName + "." + mends[f.FullName()]
 	case w.isOwn(f):
 		return ownName(id.Name)
 	case f.Pkg().Path() != "main":

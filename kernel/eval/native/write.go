@@ -96,14 +96,15 @@ type writer struct {
 	direct       bool                 // calls of guarded functions are written as they are
 	directCalls  bool                 // there was one
 	called       map[ast.Expr]bool
-	heap         bool                  // what is new lies on the heap, see indirect.go
-	closedFuncs  map[*types.Func]bool  // see closed
-	trusted      map[*ast.FuncLit]bool // see trust
-	deferLits    map[*ast.FuncLit]bool // see deferred
-	linknames    bool                  // there are names for go:linkname
-	loops        int                   // around what is being written
-	statements   bool                  // the cell's own are being written
-	copied       map[*types.Var]string // in a loop over copies
+	assigned     map[*ast.SelectorExpr]bool // what is not read, or not only
+	heap         bool                       // what is new lies on the heap, see indirect.go
+	closedFuncs  map[*types.Func]bool       // see closed
+	trusted      map[*ast.FuncLit]bool      // see trust
+	deferLits    map[*ast.FuncLit]bool      // see deferred
+	linknames    bool                       // there are names for go:linkname
+	loops        int                        // around what is being written
+	statements   bool                       // the cell's own are being written
+	copied       map[*types.Var]string      // in a loop over copies
 	stored       map[*ast.BlockStmt]string
 	labeled      map[ast.Stmt]bool
 	sharing      map[*check.Cell]map[*types.Var]bool // see shared
@@ -140,7 +141,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{}, guarded: map[*types.Func]bool{},
 		out: Source{calls: map[*Unit]bool{}},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
-		closedFuncs: map[*types.Func]bool{}, called: map[ast.Expr]bool{}, trusted: map[*ast.FuncLit]bool{}, deferLits: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		closedFuncs: map[*types.Func]bool{}, called: map[ast.Expr]bool{}, assigned: map[*ast.SelectorExpr]bool{}, trusted: map[*ast.FuncLit]bool{}, deferLits: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
 		labeled: map[ast.Stmt]bool{}, sharing: map[*check.Cell]map[*types.Var]bool{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},

@@ -3,6 +3,7 @@ package primitive
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 
 	"cancha/kernel/eval/native/support"
 )
@@ -25,7 +26,23 @@ func (m *Machine) recovered(p any) any {
 	if f, ok := p.(support.Failure); ok {
 		return m.unwrap(f.Err)
 	}
-	return p
+	return m.cleanError(p)
+}
+
+// cleanError writes the types and methods in the text of the runtime's own errors as a program would: main.T and not the path of a cell. Such an
+// error is a text with a type of its own, which it keeps.
+func (m *Machine) cleanError(p any) any {
+	v := reflect.ValueOf(p)
+	if _, ok := p.(runtime.Error); !ok || v.Kind() != reflect.String || v.Type().PkgPath() != "runtime" {
+		return p
+	}
+	text := m.clean(v.String())
+	if text == v.String() {
+		return p
+	}
+	cleaned := reflect.New(v.Type()).Elem()
+	cleaned.SetString(text)
+	return cleaned.Interface()
 }
 
 // Failure returns the error that a cell has failed with, if its panic is of check or must: its text, and the name of its type as

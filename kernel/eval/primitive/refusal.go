@@ -39,6 +39,12 @@ func (m *Machine) ReflectTypeOf(x any) reflect.Type {
 // ReflectPkgPath is the method PkgPath of a reflect.Type: cells are package main, whatever the path of their compiled package is.
 func (m *Machine) ReflectPkgPath(t reflect.Type) string { return support.PkgPath(t) }
 
+// CellPath is the field PkgPath of a reflect.StructField or a reflect.Method.
+func (m *Machine) CellPath(path string) string { return support.CellPath(path) }
+
+// PlainName is the field Function of a runtime.Frame.
+func (m *Machine) PlainName(name string) string { return support.PlainName(name) }
+
 // FuncName is the method Name of a *runtime.Func.
 func (m *Machine) FuncName(f *runtime.Func) string { return support.FuncName(f) }
 

@@ -53,8 +53,10 @@ func MethodsOf(v reflect.Value) iter.Seq2[reflect.Method, reflect.Value] {
 }
 
 // PkgPath is t.PkgPath(): cells are package main.
-func PkgPath(t reflect.Type) string {
-	path := t.PkgPath()
+func PkgPath(t reflect.Type) string { return CellPath(t.PkgPath()) }
+
+// CellPath is the path of a package as a cell's author knows it: cells are package main.
+func CellPath(path string) string {
 	if strings.HasPrefix(path, "cells/") {
 		return "main"
 	}
@@ -75,8 +77,10 @@ var madeNames = []struct {
 }
 
 // FuncName is f.Name(), as the cell's author has named the function.
-func FuncName(f *runtime.Func) string {
-	name := f.Name()
+func FuncName(f *runtime.Func) string { return PlainName(f.Name()) }
+
+// PlainName is the name of a function on the stack, as the cell's author has named it.
+func PlainName(name string) string {
 	for _, m := range madeNames {
 		name = m.made.ReplaceAllString(name, m.plain)
 	}
