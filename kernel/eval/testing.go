@@ -68,9 +68,10 @@ func (s *steps) test(c *magic.Command) (func() error, error) {
 		return nil, fail(c, "%%%s: %v", c.Name, err)
 	}
 	found := s.chosenTests(c, given)
-	for _, w := range s.scope.Waiting() { // go test would not run the others either
+	all := s.scope.Waiting()
+	for _, w := range all { // go test would not run the others either
 		if slices.ContainsFunc(w.Names, check.IsTest) {
-			return nil, fail(c, "%%%s: %s (%s) cannot be used yet: no cell declares %s", c.Name, w, w.Cell, strings.Join(w.Missing, ", "))
+			return nil, fail(c, "%%%s: %s (%s) cannot be used yet: no cell declares %s", c.Name, w, w.Cell, strings.Join(w.Needs(all), ", "))
 		}
 	}
 	if len(found) == 0 {

@@ -50,14 +50,15 @@ func (p *Program) takeChecked(c *check.Cell, t *task) (*lower.Unit, func(), erro
 		return nil, nil, err
 	}
 	unit.Last, unit.Statements = c.Last(), statements
-	unit.Notes = slices.Concat(waitingNotes(c), p.editedNotes(c), unit.Notes, outdated)
+	unit.Notes = slices.Concat(p.waitingNotes(c), p.editedNotes(c), unit.Notes, outdated)
 	return unit, run, nil
 }
 
 // waitingNotes tell what of a cell waits, and what waits no more.
-func waitingNotes(c *check.Cell) (notes []string) {
+func (p *Program) waitingNotes(c *check.Cell) (notes []string) {
+	all := append(p.scope.Waiting(), c.Waits...)
 	for _, w := range c.Waits {
-		text := fmt.Sprintf("%s cannot be used yet: it waits for a cell that declares %s", w, strings.Join(w.Missing, ", "))
+		text := fmt.Sprintf("%s cannot be used yet: it waits for a cell that declares %s", w, strings.Join(w.Needs(all), ", "))
 		if lines := w.Lines(); len(lines) > 0 {
 			text += "\n" + strings.Join(lines, "\n")
 		}
@@ -88,8 +89,9 @@ func faulty(w *check.Waiting) string {
 
 // Waiting tells of the declarations that cannot be used, since they wait for names that no cell has declared.
 func (p *Program) Waiting() (list []string) {
-	for _, w := range p.scope.Waiting() {
-		text := fmt.Sprintf("%s (%s) waits for %s", w, w.Cell, strings.Join(w.Missing, ", "))
+	all := p.scope.Waiting()
+	for _, w := range all {
+		text := fmt.Sprintf("%s (%s) waits for %s", w, w.Cell, strings.Join(w.Needs(all), ", "))
 		if w.Fault != nil {
 			text = fmt.Sprintf("%s (%s) cannot be used: %v", w, w.Cell, w.Fault)
 		}

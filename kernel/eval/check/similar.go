@@ -30,8 +30,11 @@ func (h *holder) known(missing map[string]bool) []string {
 			names = append(names, name)
 		}
 	}
-	for name := range h.objects {
+	for name, o := range h.objects {
 		names = append(names, name)
+		if t, ok := o.(*types.TypeName); ok {
+			names = append(names, membersOf(t)...)
+		}
 	}
 	for name := range h.imports {
 		names = append(names, name)
@@ -47,6 +50,23 @@ func (h *holder) known(missing map[string]bool) []string {
 	names = append(names, types.Universe.Names()...)
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// membersOf are the names of a type's methods and fields.
+func membersOf(t *types.TypeName) (names []string) {
+	named, ok := types.Unalias(t.Type()).(*types.Named)
+	if !ok {
+		return nil
+	}
+	for m := range named.Methods() {
+		names = append(names, m.Name())
+	}
+	if s, ok := named.Underlying().(*types.Struct); ok {
+		for f := range s.Fields() {
+			names = append(names, f.Name())
+		}
+	}
+	return names
 }
 
 // misspelled reports whether one name may be another one with a letter wrong, missing, too many or in its neighbour's place; two in long

@@ -38,12 +38,34 @@ func (w *Waiting) Lines() []string {
 	return (&Error{Cell: w.Cell, Code: w.text.code, Diagnostics: w.told}).Lines()
 }
 
+// Needs are the names that nobody has declared, where some of what it misses waits itself among others.
+func (w *Waiting) Needs(others []*Waiting) (names []string) {
+	seen := map[*Waiting]bool{}
+	var look func(w *Waiting)
+	look = func(w *Waiting) {
+		if seen[w] {
+			return
+		}
+		seen[w] = true
+		for _, name := range w.Missing {
+			if i := slices.IndexFunc(others, func(o *Waiting) bool { return slices.Contains(o.Names, name) && o.Fault == nil }); i >= 0 {
+				look(others[i])
+			} else if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	look(w)
+	slices.Sort(names)
+	return names
+}
+
 // why is what somebody is told who uses a name of it.
-func (w *Waiting) why() string {
+func (w *Waiting) why(others []*Waiting) string {
 	if w.Fault != nil {
 		return fmt.Sprintf("%s declares it, but: %s", w.Cell, w.Fault.Error())
 	}
-	return fmt.Sprintf("%s declares it, and it waits for %s", w.Cell, strings.Join(w.Missing, ", "))
+	return fmt.Sprintf("%s declares it, and it waits for %s", w.Cell, strings.Join(w.Needs(others), ", "))
 }
 
 // Waiting lists the declarations that wait, in the order of their cells.
@@ -220,7 +242,7 @@ func (b *builder) waitingNames(c *candidates) {
 	for _, w := range b.Scope.waiting {
 		for _, name := range w.Names {
 			if !strings.Contains(name, ".") {
-				c.add(rankSession, name, w.kind(), "waits for "+strings.Join(w.Missing, ", "))
+				c.add(rankSession, name, w.kind(), "waits for "+strings.Join(w.Needs(b.Scope.waiting), ", "))
 			}
 		}
 	}
@@ -248,7 +270,7 @@ func (s *Scope) explainWaiting(name string, detail int) cell.Inspection {
 	w := s.waiting[i]
 	written := declarationAt(w.text.code, w.end-1)
 	declaration, _, _ := strings.Cut(written.source, "\n")
-	parts := []string{strings.TrimSuffix(declaration, " {") + "\n" + w.why()}
+	parts := []string{strings.TrimSuffix(declaration, " {") + "\n" + w.why(s.waiting)}
 	if text := strings.TrimSpace(written.doc); text != "" {
 		parts = append(parts, text)
 	}
@@ -289,6 +311,8 @@ type holder struct {
 	woken      []*Waiting
 	found      []finding         // about others that wait
 	alike      map[string]string // a name that is missing → the one that it may have been meant for
+	reason     string            // why a declaration does not wait
+	refused    string            // what that declaration misses
 }
 
 // hold checks a refused cell again, with what has waited for its names, and without those of its declarations that miss some. If that does
@@ -390,6 +414,7 @@ func (h *holder) keep(p *piece, missing []Diagnostic) bool {
 		w = h.declaration(p)
 	}
 	if w == nil {
+		h.refused = missing[0].missing
 		return false
 	}
 	w.miss(missing)
@@ -411,8 +436,13 @@ func (h *holder) keep(p *piece, missing []Diagnostic) bool {
 // declaration is what a piece declares, nil if it may not wait.
 func (h *holder) declaration(p *piece) *Waiting {
 	names := declaredNames(h.code[p.start:p.end])
-	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !h.mayWait(name) }) {
+	if len(names) == 0 {
 		return nil
+	}
+	for _, name := range names {
+		if h.reason = h.mustNotWait(name); h.reason != "" {
+			return nil
+		}
 	}
 	start := 0
 	for _, before := range h.pieces {
@@ -425,16 +455,22 @@ func (h *holder) declaration(p *piece) *Waiting {
 	return &Waiting{Names: names, Cell: h.name, text: h.text, start: start, end: p.end, mentions: Mentioned(h.code[start:p.end])}
 }
 
-// mayWait reports whether nobody can use a name, or values of the type of a method, before the declaration has taken effect.
-func (h *holder) mayWait(name string) bool {
+// mustNotWait says why somebody could use a name, or values of the type of a method, before the declaration has taken effect; "" if nobody can.
+func (h *holder) mustNotWait(name string) string {
 	typ, _, isMethod := strings.Cut(name, ".")
 	switch {
+	case isMethod && h.objects[typ] != nil:
+		return typ + " is in use, so its methods do not wait"
 	case isMethod:
-		return h.objects[typ] == nil
-	case name == "_", name == "init", name == "main": // the cell would run them
-		return false
+		return ""
+	case name == "init", name == "main":
+		return name + " would run, so it does not wait"
+	case name == "_":
+		return "what has no name does not wait"
+	case h.means(name), types.Universe.Lookup(name) != nil, isUniverse(name), len(h.standard(name)) > 0:
+		return name + " means something already, so what is to take its place does not wait"
 	}
-	return !h.means(name) && types.Universe.Lookup(name) == nil && !isUniverse(name) && len(h.standard(name)) == 0
+	return ""
 }
 
 // types tells where types are declared.
@@ -495,9 +531,12 @@ func (h *holder) explained(e *Error) *Error {
 		if known := h.alike[d.missing]; known != "" {
 			e.Diagnostics[i].Text += fmt.Sprintf(" (it is like %s: if a later cell is to declare it, run that one first)", known)
 		}
+		if h.reason != "" && d.missing == h.refused {
+			e.Diagnostics[i].Text += fmt.Sprintf(" (%s for later cells: declare %s first)", h.reason, d.missing)
+		}
 		for _, w := range h.Scope.waiting {
 			if d.missing != "" && slices.Contains(w.Names, d.missing) {
-				e.Diagnostics[i].Text += " (" + w.why() + ")"
+				e.Diagnostics[i].Text += " (" + w.why(h.Scope.waiting) + ")"
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestMarkWaiting(t *testing.T) {
 		t.Errorf("got %v, %v and %v", woken, faults, s.Waiting())
 	}
 	undo()
-	if list := s.Waiting(); len(list) != 1 || list[0].Fault != nil || list[0].why() != "cell 1 declares it, and it waits for g" {
+	if list := s.Waiting(); len(list) != 1 || list[0].Fault != nil || list[0].why(list) != "cell 1 declares it, and it waits for g" {
 		t.Errorf("got %v", list)
 	}
 }
