@@ -1,6 +1,10 @@
 package eval_test
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -97,7 +101,7 @@ func TestWaitingTold(t *testing.T) {
 		{"literal of a type", []string{"func origin() Point { return Point{X: 1, Y: one} }\nconst one = 1", "type Point struct{ X, Y int }\nfmt.Println(origin())"}, "note: origin cannot be used yet: it waits for a cell that declares Point\ncell 1:1:15: undefined: Point\n    1 | func origin() Point { return Point{X: 1, Y: one} }\n      |               ^\n", "", ""},
 		{"used though a method of it waits", []string{"type P struct{ x int }\nfunc (p P) String() string { return pad(p.x) }", "fmt.Println(P{1})"}, "", "", "cell 2:1:13: undefined: P (cell 1 declares it, and it waits for pad)"},
 		{"method that waits", []string{"type P struct{}\nfunc twice(p P) int { return 2 * p.Area() }", "twice(P{})"}, "note: twice cannot be used yet: it waits for a cell that declares P.Area\ncell 1:2:36: p.Area undefined (type P has no field or method Area)\n    2 | func twice(p P) int { return 2 * p.Area() }\n      |                                    ^\n", "", "undefined: twice (cell 1 declares it, and it waits for P.Area)"},
-		{"misspelled method", []string{"type P struct{}\nfunc (p P) Area() int { return 1 }", "func twice(p P) int { return 2 * p.Aera() }"}, "", "", "p.Aera undefined (type P has no field or method Aera) (it is like Area: "},
+		{"misspelled method", []string{"type P struct{}\nfunc (p P) Round() int { return 1 }", "func twice(p P) int { return 2 * p.Ruond() }"}, "", "", "p.Ruond undefined (type P has no field or method Ruond) (it is like Round: "},
 		{"each other, wrong", []string{f, "func g() string { return f() }"}, waits, "note: g cannot be used yet: it waits for a cell that declares f\ncell 2:1:26: undefined: f\n    1 | func g() string { return f() }\n      |                          ^\nnote: f (cell 1) cannot be used, though what it has waited for is declared:\ncell 1:1:23: invalid operation: g() + 1 (mismatched types string and untyped int)\n", ""},
 		{"place of a panic", []string{"\n\nfunc f() int {\n\treturn g() + 1\n}", "func g() int { panic(\"g\") }\n\n\nf()"}, "", "", "g"},
 	}
@@ -183,5 +187,54 @@ func TestWaitingTests(t *testing.T) {
 	n.ok("func helper(t *testing.T) { fmt.Println(\"helped\") }\n%test -v -run TestF")
 	if got := n.stream("stdout"); !strings.Contains(got, "helped\n--- PASS: TestF") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestWaitingAtRandom declares a program in cells of any order, some of which are run again, and wants what the program prints.
+// CANCHA_SEED begins with another seed.
+func TestWaitingAtRandom(t *testing.T) {
+	pieces := []string{
+		"type Shape interface{ Area() int }",
+		"type Square struct{ side int }\nfunc (s Square) Area() int { return scale * s.side * s.side }",
+		"type Pile struct { of []Shape; below *Heap }\nfunc (p Pile) Area() (n int) {\n\tfor _, s := range p.of {\n\t\tn += s.Area()\n\t}\n\tif p.below != nil {\n\t\tn += p.below.Weight()\n\t}\n\treturn n\n}",
+		"type Heap struct{ top *Pile }\nfunc (h Heap) Weight() int {\n\tif h.top == nil {\n\t\treturn 1\n\t}\n\treturn h.top.Area()\n}",
+		"const scale = unit * 2",
+		"const unit = 3",
+		"func even(n int) bool { return n == 0 || odd(n-1) }",
+		"func odd(n int) bool { return n != 0 && even(n-1) }",
+		"func mapped[T, U any](xs []T, f func(T) U) (us []U) {\n\tfor _, x := range xs {\n\t\tus = append(us, keep(f(x)))\n\t}\n\treturn us\n}",
+		"func keep[T any](x T) T { calls++; return x }",
+		"calls := 0",
+		"func total(xs ...Shape) (n int) {\n\tfor _, a := range mapped(xs, Shape.Area) {\n\t\tn += a\n\t}\n\treturn n\n}",
+	}
+	first, _ := strconv.ParseUint(os.Getenv("CANCHA_SEED"), 10, 64)
+	sessions := uint64(25)
+	if tools(t) != nil {
+		sessions = 3 // a cell takes its compiler's time
+	}
+	for seed := first; seed < first+sessions; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			n, order := newNotebook(t), r.Perm(len(pieces))
+			var cells []string
+			for len(order) > 0 {
+				var cell []string
+				for range min(1+r.IntN(3), len(order)) {
+					cell, order = append(cell, pieces[order[0]]), order[1:]
+				}
+				cells = append(cells, strings.Join(cell, "\n"))
+				n.ok(cells[len(cells)-1])
+				if r.IntN(4) == 0 {
+					n.ok(cells[r.IntN(len(cells))])
+				}
+			}
+			n.ok("fmt.Println(total(Square{1}, Pile{of: []Shape{Square{2}}, below: &Heap{}}), even(10), odd(7), calls)")
+			if got, want := n.stream("stdout"), "31 true true 2\n"; got != want {
+				t.Errorf("got %q, want %q\n%s", got, want, strings.Join(cells, "\n--\n"))
+			}
+			if t.Failed() {
+				t.Logf("CANCHA_SEED=%d", seed)
+			}
+		})
 	}
 }

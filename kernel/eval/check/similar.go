@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// shortest is how long a name is at least that can be taken for another one misspelled: short ones are all alike.
+// shortest is how long a name is at least that can be taken for a longer one misspelled: short ones are all alike.
 const shortest = 4
 
 // similar is a name that another one may have been meant for, "" if there is none: one that means something, or that stands in the cell. Missing
@@ -69,39 +69,32 @@ func membersOf(t *types.TypeName) (names []string) {
 	return names
 }
 
-// misspelled reports whether one name may be another one with a letter wrong, missing, too many or in its neighbour's place; two in long
-// names. Names that differ in a digit are meant to, and so are those that differ in the case of their first letter: one of them is exported.
+// misspelled reports whether one name may be another one with two neighbouring letters in each other's place, or with a letter too many, missing
+// or wrong. Pairs that are meant to differ do so in their first letters or their last ones (setWidth and getWidth, item and items, step1 and
+// step2), or are short (ping and pong).
 func misspelled(name, known string) bool {
-	if min(len(name), len(known)) < shortest || name == known || name[1:] == known[1:] && strings.EqualFold(name, known) {
+	if len(name) > len(known) {
+		name, known = known, name
+	}
+	if name == known || len(name) < shortest || len(known) == shortest || strings.IndexFunc(name+known, unicode.IsDigit) >= 0 {
 		return false
 	}
-	if strings.IndexFunc(name+known, unicode.IsDigit) >= 0 && withoutDigits(name) == withoutDigits(known) {
+	begin := 0
+	for begin < len(name) && name[begin] == known[begin] {
+		begin++
+	}
+	end := 0
+	for end < len(name)-begin && name[len(name)-1-end] == known[len(known)-1-end] {
+		end++
+	}
+	a, b := name[begin:len(name)-end], known[begin:len(known)-end] // where they differ
+	switch {
+	case len(a) == 2 && len(b) == 2:
+		return a[0] == b[1] && a[1] == b[0]
+	case begin == 0 || end == 0:
 		return false
+	case len(a) == 0:
+		return len(b) == 1
 	}
-	most := 1
-	if len(name) >= 2*shortest {
-		most = 2
-	}
-	return transposed(name, known) || distance(name, known, most) <= most
-}
-
-func withoutDigits(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, name)
-}
-
-// transposed reports whether two names differ by two neighbouring letters that have changed places.
-func transposed(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	return len(a) == 1 && len(b) == 1 && len(name) > shortest+1
 }
