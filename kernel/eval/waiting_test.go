@@ -174,6 +174,20 @@ func TestWaitingTraceback(t *testing.T) {
 	}
 }
 
+// TestWaitingCallers: a note about a function that has waited names its own cell.
+func TestWaitingCallers(t *testing.T) {
+	if tools(t) == nil {
+		t.Skip("interpreted functions call the new one")
+	}
+	n := newNotebook(t)
+	n.ok("func f() int { return g() + 1 }", "func g() int { return 1 }")
+	before := n.stream("stderr")
+	n.ok("func g() string { return \"\" }")
+	if got, want := n.stream("stderr")[len(before):], "note: functions of earlier cells that call g keep the old one, since its signature changed: f (cell 1)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestWaitingTests: a test that waits is not passed over.
 func TestWaitingTests(t *testing.T) {
 	if tools(t) == nil {

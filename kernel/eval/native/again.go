@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -221,11 +222,11 @@ func (e *Engine) Callers(o types.Object) []string {
 	var names []string
 	for _, d := range e.declared {
 		if g, ok := d.object.(*types.Func); ok && g != o && d.mentions[o] {
-			names = append(names, fmt.Sprintf("%s (%s)", g.Name(), d.cell.Name))
+			names = append(names, fmt.Sprintf("%s (%s)", g.Name(), cmp.Or(d.cell.DeclaredIn(g), d.cell.Name)))
 		}
 		for _, m := range d.methods {
 			if mentions(m.cell, m.decl)[o] {
-				names = append(names, fmt.Sprintf("%s.%s (%s)", d.object.Name(), m.f.Name(), m.cell.Name))
+				names = append(names, fmt.Sprintf("%s.%s (%s)", d.object.Name(), m.f.Name(), cmp.Or(m.cell.DeclaredIn(m.f), m.cell.Name)))
 			}
 		}
 	}
