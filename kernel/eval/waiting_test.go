@@ -174,6 +174,27 @@ func TestWaitingTraceback(t *testing.T) {
 	}
 }
 
+// TestWaitingStopped: a function that has waited for a variable which the cell does not come to declare waits for it again.
+func TestWaitingStopped(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("func f() int { return limit + 1 }\nfunc h() int { return f() * 2 }\nfunc k() int { return size }")
+	if r := n.run("size := 3\npanic(\"early\")\nlimit := 5"); r.Err == nil {
+		t.Fatal("no panic")
+	}
+	for code, want := range map[string]string{
+		"f()": "undefined: f (cell 1 declares it, and it waits for limit)", "h()": "undefined: h (cell 1 declares it, and it waits for limit)",
+		"limit": "undefined: limit (cell 2 ended before it declared it)",
+	} {
+		if r := n.run(code); r.Err == nil || !strings.HasSuffix(r.Err.Value, want) {
+			t.Errorf("%s: got %v, want %q", code, r.Err, want)
+		}
+	}
+	n.ok("fmt.Println(k())", "limit := 6", "fmt.Println(f(), h())")
+	if got, want := n.stream("stdout"), "3\n7 14\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestWaitingCallers: a note about a function that has waited names its own cell.
 func TestWaitingCallers(t *testing.T) {
 	if tools(t) == nil {

@@ -140,7 +140,7 @@ func (s *Scope) Reset() {
 	clear(s.imports)
 	clear(s.readErrors)
 	clear(s.stopped)
-	s.dots, s.waiting = nil, nil
+	s.dots, s.waiting, s.wokenBy = nil, nil, nil
 }
 
 // mark is what a scope was, and the methods that types have got since.

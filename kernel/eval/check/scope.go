@@ -37,6 +37,7 @@ type Scope struct {
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
 	stopped map[string]string            // variables without a meaning → the cell that ended before it declared them
 	waiting []*Waiting                   // in the order of their cells
+	wokenBy map[string][]*Waiting        // cell → what it has completed, see sleep
 	marked  *mark                        // the one that may be undone, see Mark
 
 	methods map[*types.Func]*methodSource       // how methods of cells are written

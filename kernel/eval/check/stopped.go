@@ -60,6 +60,8 @@ func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *ty
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var gone []string
+	defer func() { s.sleep(cell, gone) }()
 	for _, st := range list {
 		if st.Last < line {
 			continue
@@ -74,6 +76,7 @@ func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *ty
 				s.stopped = map[string]string{}
 			}
 			s.stopped[name] = cell
+			gone = append(gone, name)
 		}
 	}
 }

@@ -297,6 +297,32 @@ func (s *Scope) commitWaiting(c *Cell) {
 		return slices.Contains(c.Woken, w) || slices.ContainsFunc(w.Names, func(name string) bool { return slices.Contains(declared, name) })
 	})
 	s.waiting = append(s.waiting, c.Waits...)
+	if len(c.Woken) > 0 {
+		if s.wokenBy == nil {
+			s.wokenBy = map[string][]*Waiting{}
+		}
+		s.wokenBy[c.Name] = append(s.wokenBy[c.Name], c.Woken...)
+	}
+}
+
+// sleep has functions wait again which a cell has completed with variables that it has not come to declare: they would read zero.
+func (s *Scope) sleep(cell string, gone []string) {
+	list := slices.Clone(s.wokenBy[cell])
+	for i := 0; i < len(list); i++ {
+		w := list[i]
+		missing := slices.DeleteFunc(slices.Clone(w.Missing), func(name string) bool { return !slices.Contains(gone, name) })
+		isFunction := func(name string) bool { _, ok := s.objects[name].(*types.Func); return ok }
+		if len(missing) == 0 || slices.Contains(s.waiting, w) || slices.ContainsFunc(w.Names, func(name string) bool { return !isFunction(name) }) {
+			continue
+		}
+		w.Missing = missing
+		s.waiting = append(s.waiting, w)
+		for _, name := range w.Names {
+			delete(s.objects, name)
+			gone = append(gone, name)
+		}
+		i = -1 // others may have waited for it
+	}
 }
 
 // holder looks for the declarations of a refused cell that may wait.
