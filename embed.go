@@ -53,7 +53,7 @@ import (
 //go:embed kernel/engine/*[^t].go kernel/engine/*[^s]t.go
 //go:embed kernel/eval/*[^t].go kernel/eval/*[^s]t.go
 //go:embed kernel/eval/check/*[^t].go kernel/eval/check/*[^s]t.go
-//go:embed kernel/eval/check/embed/*[^t].go
+//go:embed kernel/eval/check/embed/*[^t].go kernel/eval/check/vet/*[^s]t.go
 //go:embed kernel/eval/interp/*[^t].go
 //go:embed kernel/eval/lower/*[^t].go kernel/eval/lower/*[^s]t.go kernel/eval/lower/overlay
 //go:embed kernel/eval/magic/*[^t].go kernel/eval/magic/*[^e]st.go

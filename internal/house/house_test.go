@@ -288,6 +288,7 @@ func TestInspect(t *testing.T) {
 		{"a library elsewhere", "kernel/x.go", `import "github.com/go-zeromq/zmq4"`, "nine bytes"},
 		{"a library elsewhere in a test", "kernel/x_test.go", `import "github.com/go-zeromq/zmq4"`, "nine bytes"},
 		{"a handshake that knows sockets", "kernel/zmq/curve/x.go", `import "cancha/kernel/wire"`, "arithmetic"},
+		{"an analysis elsewhere", "kernel/eval/check/x.go", `import "golang.org/x/tools/go/analysis"`, "one room knows what the analyses"},
 		{"boxes elsewhere", "kernel/zmq/x.go", `import "golang.org/x/crypto/nacl/box"`, "how boxes are sealed"},
 		{"a client of Kafka in a test", "stream/x_test.go", `import "github.com/twmb/franz-go/pkg/kgo"`, ""},
 		{"a library without a door", "stream/x.go", `import "example.com/new"`, "no door"},

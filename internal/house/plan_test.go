@@ -239,6 +239,10 @@ func doors() []door {
 			reason: "how modules are resolved is decided in one room",
 		},
 		{
+			of: []string{"golang.org/x/tools/..."}, rooms: []string{"kernel/eval/check/vet"},
+			reason: "one room knows what the analyses of go vet need, and hands out places and texts",
+		},
+		{
 			of: []string{"unsafe"}, rooms: []string{"runtime/gpu/cuda/...", "runtime/embedded/embedded.go", "stream/internal/decode/json.go", "ml/forest/file.go", "kernel/eval/native/...", "kernel/eval/check/methodset.go", "internal/cellio/run.go", "internal/cellio/encode.go", "internal/cellio/journal.go",
 				"internal/cellio/watch_linux.go", "internal/cellio/words.go", "internal/exithook", "internal/symbols/...", "spark/internal/protocol/connect.pb.go"},
 			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, the list of methods in go/types, a cell's stack, the label that tells whose output it is, a large text on its way to the kernel, the first number of a journal that two processes share, the system's ring of events, the runtime's last words, a hook in package os, embed.FS, and a text that protobuf's generator writes",

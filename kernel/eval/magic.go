@@ -257,7 +257,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		return nil, nil, err
 	}
 	first, woken := s.wake(c, s.task)
-	notes := slices.Concat(s.waitingNotes(c), unit.Notes, outdated, woken)
+	notes := slices.Concat(s.waitingNotes(c), unit.Notes, outdated, c.Remarks, woken)
 	entry = inOrder(first, entry)
 	start := func() {
 		s.note(s.request.Cell, notes)

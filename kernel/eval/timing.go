@@ -130,7 +130,7 @@ func (s *steps) timeit(c *magic.Command, code string) (func() error, error) {
 		return nil, err
 	}
 	return func() error {
-		s.note(s.request.Cell, unit.Notes)
+		s.note(s.request.Cell, append(unit.Notes, checked.Remarks...))
 		run()
 		loop, ok := loopOf(s.machine.Shown(s.request.Cell))
 		if !ok {

@@ -50,7 +50,7 @@ func (p *Program) takeChecked(c *check.Cell, t *task) (*lower.Unit, func(), erro
 		return nil, nil, err
 	}
 	unit.Last, unit.Statements = c.Last(), statements
-	unit.Notes = slices.Concat(p.waitingNotes(c), p.editedNotes(c), unit.Notes, outdated)
+	unit.Notes = slices.Concat(p.waitingNotes(c), p.editedNotes(c), unit.Notes, outdated, c.Remarks)
 	return unit, run, nil
 }
 

@@ -39,7 +39,8 @@ type Cell struct {
 	Unused  map[token.Pos]bool        // where variables are declared that nothing uses, which a cell may
 	Unread  map[ast.Stmt][]*ast.Ident // statement of Body → error variables that it sets and nothing behind it looks at
 
-	Blank []string // paths imported for what their initialization does
+	Blank   []string // paths imported for what their initialization does
+	Remarks []string // what go vet says of its calls that print
 
 	Waits []*Waiting // declarations of the cell that are not among Decls, since they wait for names of later cells
 	Woken []*Waiting // declarations of earlier cells that have waited, and are among Decls
@@ -174,7 +175,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.keepTypes, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
+	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.keepTypes, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread, b.findRemarks} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err

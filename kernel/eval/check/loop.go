@@ -39,7 +39,11 @@ func (s *Scope) CheckLoop(name, code string, fails bool) (*Cell, error) {
 	code = once.dropValue(fails)
 	b := newBuilder(s, name, loopHead+code+loopTail)
 	b.cell.text.head = len(loopHead)
-	return b.run()
+	c, err := b.run()
+	if err == nil {
+		c.Remarks = once.Remarks // whose columns are those of the text as it was written
+	}
+	return c, err
 }
 
 // leaves returns the position of a return or defer statement of a body's own.

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"cancha/kernel/eval/check/vet"
 )
 
 // Package is a package that cells may import.
@@ -51,6 +53,7 @@ type Scope struct {
 	universe *Universe
 
 	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
+	printers   vet.Printers
 
 	// Embedded is the path of the package whose functions Text and Files read the files that //go:embed names. Without it the directive is
 	// refused. Set it before the first use of the scope.
