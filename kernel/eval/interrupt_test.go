@@ -46,6 +46,8 @@ func TestInterrupt(t *testing.T) {
 		{"loop down to the smallest number", "func down(n uint) (s uint) {\n\tfor i := n; i >= 0; i-- {\n\t\ts += i & 3\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); down(5)"},
 		{"loop that makes no step", "func steps(n, by int) (s int) {\n\tfor i := 0; i < n; i += by {\n\t\ts += i & 3\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); steps(5, 0)"},
 		{"loop with a condition", "func until(n int) (s int) {\n\tfor s >= 0 {\n\t\ts = (s + n) & 7\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); until(3)"},
+		{"loop that writes a text", "fmt.Println(\"go\")\nfor b := new(strings.Builder); ; {\n\tb.WriteByte('x')\n\tb.WriteString(\"yz\")\n\tif b.Len() > 1<<20 {\n\t\tb = new(strings.Builder)\n\t}\n}"},
+		{"loop in a function that writes bytes", "func write(n int) (b bytes.Buffer) {\n\tfor i := 0; i < n; i++ {\n\t\tif b.WriteByte('x'); b.Len() == 9 {\n\t\t\tb = bytes.Buffer{}\n\t\t}\n\t}\n\treturn b\n}\nfmt.Println(\"go\"); write(1 << 60)"},
 		{"range in a function", "func ranges(n int) (s int) {\n\tfor i := range n {\n\t\ts += i & 3\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); ranges(1 << 60)"},
 		{"loop down past 0 from a small number", "func past() (s int) {\n\tfor i := uint(9); i >= 0; i-- {\n\t\ts++\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); past()"},
 		{"loop around a loop", "func around(n int) (s int) {\n\tfor i := 0; i < n; i++ {\n\t\tfor j := i; j < i+500; j++ {\n\t\t\ts += j & 3\n\t\t}\n\t}\n\treturn s\n}\nfmt.Println(\"go\"); around(1 << 60)"},

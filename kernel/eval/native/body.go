@@ -14,10 +14,6 @@ import (
 // run writes the function that runs the cell's statements.
 func (w *writer) run(inits []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nfunc %s() {\n", runName)
-	if defers(w.cell.Body.Body) {
-		b.WriteString(w.leaveCheck())
-	}
 	w.statements = true
 	w.heap, _ = w.indirect(w.cell.Body.Body)
 	list := w.cell.Body.Body.List
@@ -52,7 +48,14 @@ func (w *writer) run(inits []string) string {
 		fmt.Fprintf(&b, "main%s()\n", mark)
 	}
 	b.WriteString("}\n")
-	return b.String()
+	head := fmt.Sprintf("\nfunc %s() {\n", runName)
+	if defers(w.cell.Body.Body) {
+		head += w.leaveCheck()
+	}
+	for _, place := range w.looped {
+		head += fmt.Sprintf("l%s%s := %s; _ = l%s%s\n", mark, place, place, mark, place)
+	}
+	return head + b.String()
 }
 
 func (w *writer) shown(x ast.Expr) string {

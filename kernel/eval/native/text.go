@@ -191,7 +191,7 @@ func (w *writer) ident(id *ast.Ident) string {
 			return name
 		}
 		if id.Name != "_" && w.isSession(o) {
-			return "(*" + w.variable(o, id.Pos()) + ")"
+			return "(*" + w.inLoop(w.variable(o, id.Pos())) + ")"
 		}
 	case *types.Func:
 		return w.funcName(id, o)
@@ -204,6 +204,18 @@ func (w *writer) ident(id *ast.Ident) string {
 	}
 	w.noteDot(o)
 	return id.Name
+}
+
+// inLoop is the name of the pointer to a variable, in a loop of the cell's statements that of a copy of the pointer: to the compiler anything
+// that is written in the loop may be the pointer itself, so that each turn would read it again.
+func (w *writer) inLoop(place string) string {
+	if !w.statements || w.loops == 0 {
+		return place
+	}
+	if !slices.Contains(w.looped, place) {
+		w.looped = append(w.looped, place)
+	}
+	return "l" + mark + place
 }
 
 // noteDot imports a package with a dot if o is one of its names.

@@ -104,6 +104,17 @@ var shortBuiltins = map[string]bool{
 	"append": true, "cap": true, "complex": true, "delete": true, "imag": true, "len": true, "max": true, "min": true, "panic": true, "real": true,
 }
 
+// shortFuncs are functions and methods of other packages that are short, as append is: what they write to grows now and then.
+var shortFuncs = map[string]bool{
+	"(*strings.Builder).Len": true, "(*strings.Builder).WriteByte": true, "(*strings.Builder).WriteRune": true,
+	"(*bytes.Buffer).Len": true, "(*bytes.Buffer).ReadByte": true, "(*bytes.Buffer).WriteByte": true, "(*bytes.Buffer).WriteRune": true,
+	"unicode.IsDigit": true, "unicode.IsLetter": true, "unicode.IsLower": true, "unicode.IsPunct": true, "unicode.IsSpace": true, "unicode.IsUpper": true,
+	"unicode.ToLower": true, "unicode.ToUpper": true,
+}
+
+// shortText are those that are short where the text which they write is a constant.
+var shortText = map[string]bool{"(*strings.Builder).WriteString": true, "(*bytes.Buffer).WriteString": true}
+
 func (w *writer) shortCall(n *ast.CallExpr) bool {
 	if w.info.Types[n.Fun].IsType() {
 		return len(n.Args) == 1 && isNumber(w.info.TypeOf(n)) && isNumber(w.info.TypeOf(n.Args[0]))
@@ -117,8 +128,11 @@ func (w *writer) shortCall(n *ast.CallExpr) bool {
 	if f == nil || f.Pkg() == nil {
 		return false
 	}
-	if shortPackages[f.Pkg().Path()] {
+	switch name := f.FullName(); {
+	case shortPackages[f.Pkg().Path()], shortFuncs[name]:
 		return true
+	case shortText[name]:
+		return w.info.Types[n.Args[0]].Value != nil
 	}
 	return w.smallArgs(n) && w.looks(f.Origin()) || f.Pkg().Path() == "main" && w.closed(f)
 }

@@ -104,6 +104,7 @@ type writer struct {
 	linknames    bool                       // there are names for go:linkname
 	loops        int                        // around what is being written
 	statements   bool                       // the cell's own are being written
+	looped       []string                   // places of variables that loops of the statements mention, see inLoop
 	copied       map[*types.Var]string      // in a loop over copies
 	stored       map[*ast.BlockStmt]string
 	labeled      map[ast.Stmt]bool
