@@ -23,7 +23,8 @@ var tearable = []string{
 	"cancha/ml", "cancha/runtime/chart", "cancha/runtime/table", "cancha/runtime/display",
 	"cancha/runtime/live/comm", "cancha/runtime/live/widget", // they hold no lock while they call a handler
 	"cancha/stream", "cancha/statsbomb/streaming", "cancha/jobs", "cancha/internal/callback", // they recover, and what they defer gives back
-	"runtime", "internal", "github.com/traefik/yaegi", "cancha/kernel/eval", "cancha/internal/cellio", // not libraries: how cells run
+	// Not libraries, but how cells run; internal/symbols has the types by which a library calls methods of an interpreted cell's own types.
+	"runtime", "internal", "github.com/traefik/yaegi", "cancha/kernel/eval", "cancha/internal/cellio", "cancha/internal/symbols",
 }
 
 // started are functions that a goroutine begins with, which do nothing after the cell's function but what they defer.
