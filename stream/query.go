@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/callback"
+	"cancha/internal/cellio"
 	"cancha/stream/checkpoint"
 	"cancha/stream/plan"
 )
@@ -743,12 +745,15 @@ func describeSink(sink Sink) string {
 
 func describeSource(source Source) string { return described(source, source.Description) }
 
-// described is what a source or a sink says of itself. It is asked on goroutines of the query, which a panic there must not take with it.
+// described is what a source or a sink says of itself. It is asked on goroutines of the query, which a panic there, or the end of the
+// goroutine, must not take with it. Where a cell waits for it, an interrupt of that ends it.
 func described(v any, words func() string) (text string) {
-	defer func() {
-		if p := recover(); p != nil {
-			text = fmt.Sprintf("%T, whose description fails (panic: %.200v)", v, p)
-		}
-	}()
-	return words()
+	ctx := callback.Context()
+	if run := cellio.OwnRun(); run != nil && !cellio.InCall() && run.Context().Err() == nil {
+		ctx = run.Context()
+	}
+	if err := callback.Do(ctx, func() error { text = words(); return nil }); err != nil {
+		return fmt.Sprintf("%T, whose description fails (%.200v)", v, err)
+	}
+	return text
 }

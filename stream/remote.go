@@ -82,7 +82,7 @@ func (w *remote) follow(reading, working context.Context, abandon context.Cancel
 			w.stop(over, abandon)
 		}
 	})
-	err := runRemote(working, w.far, w)
+	err := w.call(working, func() error { return runRemote(working, w.far, w) })
 	close(over)
 	forget()
 	ending.Wait()
@@ -106,7 +106,7 @@ func (w *remote) untilSourcesEnd(reading context.Context) {
 			return
 		}
 	}
-	switch err := catchUp(reading, far); {
+	switch err := w.call(reading, func() error { return catchUp(reading, far) }); {
 	case err == nil:
 		w.r.cancel()
 	case reading.Err() == nil: // if the query has failed, Run says why
@@ -135,7 +135,7 @@ func (w *remote) stop(over <-chan struct{}, abandon context.CancelCauseFunc) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), stopPatience)
 	defer cancel()
-	if err := stopRemote(ctx, w.far); err != nil {
+	if err := w.call(ctx, func() error { return stopRemote(ctx, w.far) }); err != nil {
 		w.give(fmt.Errorf("stop it on %s: %w", w.engine, err), abandon)
 		return
 	}
@@ -151,6 +151,28 @@ func (w *remote) stop(over <-chan struct{}, abandon context.CancelCauseFunc) {
 func (w *remote) give(err error, abandon context.CancelCauseFunc) {
 	w.r.fail(err)
 	abandon(err)
+}
+
+// call calls a method of the engine, which may be of a cell. It is stopped there once ctx has ended and it has not returned in a second; an
+// engine of a program's heeds ctx, or is waited for.
+func (w *remote) call(ctx context.Context, f func() error) error {
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-over:
+		case <-time.After(brokenPatience):
+			w.r.calling.stopAll()
+		}
+	})
+	defer watching.Wait()
+	defer close(over)
+	return w.r.calling.do(f)
 }
 
 // runRemote runs a query elsewhere, whose panic is its error.
