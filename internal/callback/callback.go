@@ -24,6 +24,8 @@ func Catch(what string, returned *bool, err *error) {
 		return
 	case p == nil: // the goroutine is ending, which nothing can prevent; a panic tells those who wait for it
 		panic(name(what, cellio.FaultOfGoexit()))
+	case cellio.Stops(p) && !cellio.InCall(): // it is the caller's own goroutine, which stops
+		panic(p)
 	}
 	f := cellio.FaultOf(p)
 	switch {
@@ -31,8 +33,6 @@ func Catch(what string, returned *bool, err *error) {
 		*err = f
 	case p == any(f): // it has a name
 		panic(f)
-	case !cellio.InCall(): // it is the caller's own goroutine, which stops
-		panic(p)
 	default:
 		panic(name(what, f))
 	}

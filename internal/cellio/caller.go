@@ -37,6 +37,8 @@ type Host interface {
 	Enter(ctx context.Context) (leave func())
 	// Context is what Enter was called with on the calling goroutine; nil where it was not.
 	Context() context.Context
+	// Stops tells whether a panic is that of a goroutine which is to stop: after an interrupt, and after os.Exit.
+	Stops(p any) bool
 	// Fault describes a panic that the calling function has just recovered.
 	Fault(p any) *Fault
 	// Goexit describes why the calling goroutine ends, of which deferred calls run without a panic.
@@ -76,6 +78,15 @@ func CallContext() context.Context {
 func InCall() bool {
 	h := host.Load()
 	return h != nil && (*h).Context() != nil
+}
+
+// Stops tells whether a panic that the calling function has just recovered stops the goroutine. Where nobody has entered, it is to go on.
+func Stops(p any) bool {
+	if f, ok := p.(*Fault); ok {
+		return f.Stops
+	}
+	h := host.Load()
+	return h != nil && (*h).Stops(p)
 }
 
 // FaultOf describes a panic that the calling function has just recovered. A Fault is itself: what has recovered it has panicked with it.

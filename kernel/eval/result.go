@@ -7,6 +7,7 @@ import (
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/primitive"
 )
 
 // display is how the values of a last expression are shown; ok is false for nil, which is not.
@@ -28,11 +29,11 @@ func (p *Program) display(values []any, last check.Last) (d cellio.Display, ok b
 	}
 	shown, text, own := p.machine.Present(v)
 	d = p.render(shown)
-	if own && onlyText(d) {
+	if own && onlyText(d) && primitive.IsTextOf(shown) {
 		d.Data["text/plain"] = text
 	}
 	if text, ok := d.Data["text/plain"].(string); ok {
-		d.Data["text/plain"] = p.typed(v, text)
+		d.Data["text/plain"] = p.typed(v, p.machine.Named(text, v))
 	}
 	return d, true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"strings"
 
 	"cancha/internal/cellio"
 )
@@ -23,9 +24,6 @@ const retinaWidth = 800
 // Of returns how v is displayed. It never fails: whatever goes wrong is in the text. Metadata is never nil.
 func Of(v any) cellio.Display {
 	d, ok, trouble := rich(v)
-	if trouble == "" && ok {
-		trouble = unencodable(d)
-	}
 	if trouble != "" {
 		return encode(map[string]any{mimeText: trouble}, nil)
 	}
@@ -38,25 +36,38 @@ func Of(v any) cellio.Display {
 	return d
 }
 
-// rich asks v, the attached renderers and the image encoder; trouble tells of a panic on the way.
+// rich asks v, the attached renderers and the image encoder; trouble tells why what they give cannot be shown, a panic on the way for one.
+// An interrupt, and os.Exit, which are panics too, end the cell as they would anywhere else.
 func rich(v any) (d cellio.Display, ok bool, trouble string) {
 	defer func() {
-		if p := recover(); p != nil {
-			trouble = fmt.Sprintf("panic while showing a %T: %v", v, p)
+		p := recover()
+		if p == nil {
+			return
 		}
+		if cellio.Stops(p) { // an interrupt, or os.Exit
+			panic(p)
+		}
+		trouble = fmt.Sprintf("panic while showing a %T: %s", v, strings.TrimPrefix(cellio.FaultOf(p).Error(), "panic: "))
 	}()
+	if d, ok = drawn(v); ok {
+		trouble = unencodable(d) // it calls methods of what is in it
+	}
+	return d, ok, trouble
+}
+
+func drawn(v any) (d cellio.Display, ok bool) {
 	if b, is := v.(bundler); is {
 		if data := b.MIMEBundle(); len(data) > 0 {
-			return encode(data, metadataOf(v)), true, ""
+			return encode(data, metadataOf(v)), true
 		}
 	}
 	if d, ok = cellio.Render(v); ok {
-		return encode(d.Data, d.Metadata), true, ""
+		return encode(d.Data, d.Metadata), true
 	}
 	if img, is := v.(image.Image); is {
-		return ofImage(img), true, ""
+		return ofImage(img), true
 	}
-	return cellio.Display{}, false, ""
+	return cellio.Display{}, false
 }
 
 func metadataOf(v any) map[string]any {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cancha/internal/cellio"
 )
 
 // What a text shows at most. fmt would build the whole text of a slice of ten million before anybody could cut it, and
@@ -57,9 +59,14 @@ func ownWords(v any) (s string, ok bool) {
 	}
 	method := "Error"
 	defer func() {
-		if p := recover(); p != nil {
-			s, ok = fmt.Sprintf("panic in the %s method of a %T: %v", method, v, p), true
+		p := recover()
+		if p == nil {
+			return
 		}
+		if cellio.Stops(p) { // an interrupt, or os.Exit
+			panic(p)
+		}
+		s, ok = fmt.Sprintf("panic in the %s method of a %T: %s", method, v, strings.TrimPrefix(cellio.FaultOf(p).Error(), "panic: ")), true
 	}()
 	switch v := v.(type) {
 	case error:

@@ -95,6 +95,12 @@ func (m *Machine) untilStop(r *cellio.Run) <-chan struct{} {
 	return r.Context().Done()
 }
 
+// Stops implements cellio.Host.
+func (guests) Stops(p any) bool {
+	_, ok := p.(interrupted)
+	return ok
+}
+
 // Fault implements cellio.Host.
 func (h guests) Fault(p any) *cellio.Fault {
 	m := h.m
