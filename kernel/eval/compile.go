@@ -151,7 +151,7 @@ func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 		}
 	}
 	unit, run, err := p.compileNative(c, t)
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, new(*unready)) {
 		return nil, nil, errTurn // the interpreter may take it
 	}
 	return unit, run, err
@@ -239,6 +239,9 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 	}
 	p.scope.Unlock()
 	built, err := p.native.Build(t.ctx, source)
+	if err == nil {
+		err = p.initialize(c, built, t)
+	}
 	p.scope.Lock()
 	defer p.scope.Unlock()
 	if err != nil {
@@ -278,7 +281,7 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) error {
 	var refused *native.CompileError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.As(err, new(*unready)):
 		return err
 	case !errors.As(err, &refused):
 		return fmt.Errorf("the cell could not be compiled: %w (fix that, or write %%%%interp in its first line to have it interpreted)", err)

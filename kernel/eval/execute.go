@@ -269,6 +269,9 @@ func compileError(err error) *cell.Error {
 	if errors.Is(err, context.Canceled) {
 		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted before it ran", Traceback: []string{"interrupted: the cell was interrupted before it ran"}}
 	}
+	if u := (*unready)(nil); errors.As(err, &u) {
+		return u.fault
+	}
 	var e *check.Error
 	if !errors.As(err, &e) {
 		return &cell.Error{Name: "compile error", Value: err.Error(), Traceback: []string{"compile error: " + err.Error()}}

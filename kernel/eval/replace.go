@@ -38,6 +38,8 @@ type session struct {
 	imports []string          // specs of accepted cells
 	effects []string          // calls that may have left something outside of variables
 	added   map[string]bool   // packages of modules
+	ready   map[string]bool   // those that a cell has initialised
+	broken  string            // those that were not initialised to their end
 	edits   map[string]string // folder of a local package → the state of its source that a note has told of
 }
 

@@ -154,6 +154,15 @@ func (e *Engine) Prepare(s *Source) (u *Unit, build func(context.Context) error)
 	return u, func(ctx context.Context) error { return tools.build(ctx, u, s.Text) }
 }
 
+// Open loads the plugin of a built unit, which initialises the packages that it is the first to import, and nothing else. Load takes it up.
+func (e *Engine) Open(u *Unit) error {
+	_, err := open(e.tools.plugin(u))
+	if err != nil {
+		return fmt.Errorf("load the compiled cell: %w", err)
+	}
+	return nil
+}
+
 // Load loads a built unit and makes its declarations known to later cells. Place is as in [support.Host].
 func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type) reflect.Value) (run func(), err error) {
 	bind, err := open(e.tools.plugin(u))
