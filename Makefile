@@ -158,8 +158,10 @@ soak: build ## kernels kept busy for SOAK (5m; 30m is the whole: 10,000 cells, 1
 cells-soak: kernelspec ## MANY cells (500) in one session, half of them declarations: what a cell costs in memory, and whether the last are slower
 	CELLS_SOAK=$(MANY) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestManyCells ./kernel/kerneltest
 
-faults: ## each place of the library that takes a function, with functions of cells that panic, leave their goroutine, loop for ever and exit; a table
-	CANCHA_FAULTS=1 go test -trimpath -count=1 -v -run 'TestFaults$$' ./kernel/eval
+faults: build ## each place of the library that takes a function, with functions of cells that panic, leave their goroutine, loop for ever and exit, interpreted and compiled; tables in out/faults
+	mkdir -p out/faults
+	CANCHA_FAULTS=1 CANCHA_FAULTS_TABLE=$(CURDIR)/out/faults/interpreted.txt go test -trimpath -count=1 -timeout 0 -v -run 'TestFaults$$' ./kernel/eval
+	CANCHA_FAULTS=1 CANCHA_FAULTS_TABLE=$(CURDIR)/out/faults/compiled.txt scripts/compiled.sh go test -count=1 -timeout 0 -v -run 'TestFaults$$'
 
 stress: build ## a kernel hurt STRESS times (200): panics, recursions, kills, interrupts; STRESS_SEED gives another order
 	STRESS=$(STRESS) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run 'TestStress|TestInterruptsLose' ./kernel/kerneltest

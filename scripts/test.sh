@@ -30,24 +30,20 @@ formatted() {
   [ -z "$bad" ] || { echo "not formatted by gofmt:"; echo "$bad"; return 1; }
 }
 
-session='TestEmbed|TestMove|TestRunAgain|TestTypeMade|TestDroppedMethods|TestRefusedCellKeeps|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestTests$|TestBench$|TestInterruptedTests|TestCompleteInStrings|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|TestRoom$|TestStoppedCell|TestFunctionValues|TestPkgPath|TestShownNames|TestFuncNames|TestPrintRemarks|TestWaiting|TestRefusedCellWaits|While'
+session='TestEmbed|TestMove|TestRunAgain|TestTypeMade|TestDroppedMethods|TestRefusedCellKeeps|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestTests$|TestBench$|TestInterruptedTests|TestExitOfTests|TestDrawnByItself|TestCompleteInStrings|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|TestRoom$|TestStoppedCell|TestFunctionValues|TestPkgPath|TestShownNames|TestFuncNames|TestPrintRemarks|TestWaiting|TestRefusedCellWaits|While'
 
-compiled() { # the cell engine's tests of what cells mean, again with cells compiled; built as the engine is, which else could not load them
-  local folder mended
+compiled() { # the cell engine's tests of what cells mean, again with cells compiled
   if ! command -v "${CC:-gcc}" cc clang > /dev/null; then
     echo "0 Go tests: skipped, since there is no C compiler to link compiled cells with"
     return
   fi
-  folder=$(bin/cancha doctor -workspace) || return
-  mended=-overlay=$folder/overlay.json # package runtime as the workspace has it (kernel/workspace/runtime.go)
-  [ -e "$folder/overlay.json" ] || mended=-gcflags=runtime=-l
-  CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS='' "$python" scripts/gotest.py -trimpath -buildvcs=false "$mended" -tags workspace -run "$1" ./kernel/eval
+  scripts/compiled.sh "$python" scripts/gotest.py -run "$1"
 }
 
 computing() { # compiles cells, one after another
   part cells compiled 'TestCells$'
   part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" CANCHA_PYTHON="$(realpath -s "$python")" KERNELTEST_TABLE="$PWD/$logs/conformance.txt" \
-    "$python" scripts/gotest.py -count=1 -run 'TestCancha$|TestCollector$|TestFakeEngineLibzmq$|TestFakeEngineEncryptedLibzmq$' ./kernel/kerneltest
+    "$python" scripts/gotest.py -count=1 -run 'TestCancha$|TestCollector$|TestFakeEngineLibzmq$|TestFakeEngineEncryptedLibzmq$|TestInitialisation$' ./kernel/kerneltest
   part jobs env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run "TestFolderJobs|TestLocalModules" ./cmd/cancha # a module's functions need an engine that compiles
 }
 

@@ -71,20 +71,32 @@ func TestPanicHasPlace(t *testing.T) {
 	}
 }
 
-// TestEndlessCallback: a cell that waits for a query with a function that never returns can be interrupted, and the query be stopped.
+// TestEndlessCallback: a cell that waits for a query with a function that never returns can be interrupted, and the query be stopped: also
+// where that is a method of a cell's own type, which the library calls by an interface.
 func TestEndlessCallback(t *testing.T) {
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
-	n := newNotebook(t)
-	n.ok("import \"cancha/stream\"\nvar began atomic.Bool\nfunc forever(r stream.Row) (any, error) { began.Store(true); for { } }",
-		"ctx, cancel := context.WithCancel(context.Background())\nr := must(stream.From(stream.Memory(\"m\", [][]stream.Record{{{Value: []byte(`{\"id\":1}`)}}})).MapFunc(\"x\", forever, \"id\").Select(\"id\", \"x\").Start(ctx))")
-	r, took := n.interrupt("for !began.Load() { runtime.Gosched() }\nfmt.Println(\"go\")\nr.Wait(context.Background())")
-	if r.Status != cell.Failed || r.Err.Name != "interrupted" || took > time.Minute {
-		t.Fatalf("got %+v after %v", r, took)
-	}
-	n.ok("cancel()\nfmt.Println(r.Wait(context.Background()))")
-	if got := lastLine(n.stream("stdout")); !strings.Contains(got, "canceled") && !strings.Contains(got, "interrupted") {
-		t.Errorf("got %q", got)
+	const memory = "stream.Memory(\"m\", [][]stream.Record{{{Value: []byte(`{\"id\":1}`)}}})"
+	for _, tt := range []struct{ name, declare, query string }{
+		{"function", "func forever(r stream.Row) (any, error) { loop(); return nil, nil }", `stream.From(` + memory + `).MapFunc("x", forever, "id").Select("id", "x")`},
+		{"source", "type endless struct{ *stream.MemorySource }\nfunc (endless) Run(context.Context, stream.Handler) error { loop(); return nil }", `stream.From(endless{` + memory + `}).Select("id")`},
+		{"sink", "type full struct{}\nfunc (full) Write(context.Context, int64, *stream.Rows) error { loop(); return nil }", `stream.From(` + memory + `).Select("id").To(full{})`},
+		{"engine", "type engine struct{}\nfunc (engine) Start(context.Context, stream.Job) (stream.Remote, error) { return far{}, nil }\nfunc (engine) String() string { return \"far\" }\n" +
+			"type far struct{}\nfunc (far) Run(context.Context, stream.Receiver) error { loop(); return nil }\nfunc (far) Stop(context.Context) error { return nil }", `stream.From(` + memory + `).Select("id").On(engine{})`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok("import \"cancha/stream\"\nvar began atomic.Bool\nfunc loop() { began.Store(true); for { } }", tt.declare,
+				"ctx, cancel := context.WithCancel(context.Background())\nr := must("+tt.query+".Start(ctx))")
+			r, took := n.interrupt("for !began.Load() { runtime.Gosched() }\nfmt.Println(\"go\")\nr.Wait(context.Background())")
+			if r.Status != cell.Failed || r.Err.Name != "interrupted" || took > time.Minute {
+				t.Fatalf("got %+v after %v", r, took)
+			}
+			n.within(time.Minute, "cancel()\nfmt.Println(r.Wait(context.Background()))")
+			if got := lastLine(n.stream("stdout")); !strings.Contains(got, "canceled") && !strings.Contains(got, "interrupted") {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }

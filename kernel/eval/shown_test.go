@@ -4,8 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/kernel/cell"
+	"cancha/kernel/eval"
+	"cancha/runtime/display"
 )
 
 // TestLastExpression shows what a user wants to see of a cell's last expression.
@@ -59,6 +62,29 @@ func TestLastExpression(t *testing.T) {
 			n.ok(tt.code)
 			if got := n.results(); !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestDrawnByItself: what a value's own MIMEBundle gives is shown, a text alone too, and what goes wrong in it is told.
+func TestDrawnByItself(t *testing.T) {
+	n := newConfiguredNotebook(t, eval.Config{Slow: time.Hour, Render: display.Of})
+	for _, tt := range []struct{ name, body, want string }{
+		{"several types", `return map[string]any{"text/html": "<b>", "text/plain": "b"}`, `"text/plain":"b"`},
+		{"a text alone", `return map[string]any{"text/plain": "own words"}`, `"own words"`},
+		{"nothing", `return nil`, `"{X:1}"`},
+		{"a panic", `panic("boom")`, `boom (in `},
+		{"what has no JSON", `return map[string]any{"application/json": func() {}}`, `cannot show application/json`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n.t = t
+			typ := "Drawn" + strings.ReplaceAll(tt.name, " ", "")
+			n.ok("type " + typ + " struct{ X int }\nfunc (" + typ + ") MIMEBundle() map[string]any { " + tt.body + " }")
+			from := n.sentSoFar()
+			n.ok(typ + "{1}")
+			if got := n.since(from); !strings.Contains(got, tt.want) || strings.Contains(got, "primitive") {
+				t.Errorf("it shows %s, want %s", got, tt.want)
 			}
 		})
 	}
