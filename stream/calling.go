@@ -68,10 +68,7 @@ func (r *Running) watchCalls(over <-chan struct{}) {
 			return
 		case <-look.C:
 		}
-		patience := cmp.Or(r.query.callPatience, callPatience)
-		if r.broken() != nil {
-			patience = min(patience, brokenPatience)
-		}
+		patience := r.patience()
 		switch n, busy := r.graph.calls.Ended(); {
 		case !busy || n != ended:
 			ended, since = n, time.Now()
@@ -84,6 +81,43 @@ func (r *Running) watchCalls(over <-chan struct{}) {
 			since = time.Now()
 		}
 	}
+}
+
+// patience is how long a call may keep the query from ending.
+func (r *Running) patience() time.Duration {
+	patience := cmp.Or(r.query.callPatience, callPatience)
+	if r.broken() != nil {
+		return min(patience, brokenPatience)
+	}
+	return patience
+}
+
+// stoppable calls what may end late for good reasons, as a sink that flushes when it is closed. Once nothing is read any more, and it has not
+// returned in time, only functions of cells in it are stopped; anything else is waited for.
+func (r *Running) stoppable(f func() error) error {
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		look := time.NewTicker(callLook)
+		defer look.Stop()
+		for since := time.Now(); ; {
+			select {
+			case <-over:
+				return
+			case <-look.C:
+			}
+			switch {
+			case r.reading.Err() == nil && r.broken() == nil:
+				since = time.Now()
+			case time.Since(since) >= r.patience():
+				r.calling.stopAll()
+				since = time.Now()
+			}
+		}
+	})
+	defer watching.Wait()
+	defer close(over)
+	return r.calling.do(f)
 }
 
 // called calls what a user has handed to a query, which may panic or end its goroutine. The error, which ends the query, says what it was.

@@ -239,7 +239,7 @@ func (k *keeper) keepAll(all []*endedEpoch) {
 	for range min(writers, len(all)) {
 		writing.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
-				all[i].err = k.r.calling.do(func() error { return k.keep(&all[i].snapshot) })
+				all[i].err = k.r.stoppable(func() error { return k.keep(&all[i].snapshot) })
 			}
 		})
 	}

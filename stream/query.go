@@ -749,7 +749,7 @@ func describeSource(source Source) string { return described(source, source.Desc
 // goroutine, must not take with it. Where a cell waits for it, an interrupt of that ends it.
 func described(v any, words func() string) (text string) {
 	ctx := callback.Context()
-	if run := cellio.OwnRun(); run != nil && !cellio.InCall() && run.Context().Err() == nil {
+	if run := cellio.OwnRun(); run != nil && !cellio.InCall() {
 		ctx = run.Context()
 	}
 	if err := callback.Do(ctx, func() error { text = words(); return nil }); err != nil {

@@ -259,7 +259,7 @@ func (r *Running) look() error {
 // ends.
 func (r *Running) finish(natural bool) {
 	err := r.calling.do(func() error { return r.giveRest(natural) })
-	err = errors.Join(err, r.calling.do(r.closeSinks))
+	err = errors.Join(err, r.stoppable(r.closeSinks))
 	r.unseen()
 	r.collect()
 	r.conclude(err)
