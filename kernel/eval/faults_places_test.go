@@ -228,7 +228,7 @@ func faultPlaces() []faultPlace {
 	call("ml.ScoreRegressor(r)", `ml.ScoreRegressor(session.Context(), wildNumbers{}, data())`)
 	call("ml.PredictNumbers(r)", `ml.PredictNumbers(session.Context(), wildNumbers{}, data())`)
 	call("ml.PredictProba(c)", `ml.PredictProba(session.Context(), wildModel{"PredictProba"}, data())`)
-	call("ml.Metric.Score(model)", `ml.Accuracy.Score(session.Context(), wildModel{"Predict"}, data())`)
+	call("ml.Metric.Score(model)", `ml.Accuracy.Score(session.Context(), wildModel{"PredictProba"}, data())`)
 	only(optional)
 	call("calibrate.Fit(learn)", `calibrate.Fit(session.Context(), data(), folds(), learn, calibrate.Config{})`)
 	call("calibrate.FitOn(m)", `calibrate.FitOn(session.Context(), wildModel{"PredictProba"}, data(), calibrate.Config{})`)
