@@ -276,7 +276,7 @@ func faultPlaces() []faultPlace {
 	add("jobs.Map(f)", "var cluster = must(jobs.Open(context.Background(), jobs.Config{Folder: must(os.MkdirTemp(\"\", \"faults\")), Grace: 100 * time.Millisecond}))\n"+
 		"func place() { told(jobs.Map(session.Context(), cluster, []int{1}, func(context.Context, int) (int, error) { fault(); return 1, nil })) }", faultOptions{compiled: generic})
 	add("jobs.Cluster.Register(f)", "func place() {\n\tf := must(jobs.Call(func(context.Context) (int, error) { fault(); return 1, nil }))\n\tmust(0, cluster.Register(context.Background(), \"wild\", f, 4))\n"+
-		"\tids := must(cluster.Submit(context.Background(), jobs.Spec{Type: \"wild\", MaxAttempts: 1}))\n\tr, err := cluster.Wait(session.Context(), ids[0])\n\tif err == nil { err = errors.New(r.Error) }\n\ttold(r, err)\n}", faultOptions{compiled: generic})
+		"\tids := must(cluster.Submit(context.Background(), jobs.Spec{Type: \"wild\", Attempts: 1}))\n\tr, err := cluster.Wait(session.Context(), ids[0])\n\tif err == nil { err = errors.New(r.Error) }\n\ttold(r, err)\n}", faultOptions{compiled: generic})
 
 	void("live.Every(fn)", `live.Every(session.Context(), time.Millisecond, func() bool { fault(); return false })`)
 	void("live.Frame.SetFunc(fn)", `f := live.NewFrame(); defer f.Close(); f.SetFunc(func() any { fault(); return 1 })`)
