@@ -18,6 +18,7 @@ import (
 //go:embed internal/callback/*[^t].go
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/exithook/*[^t].go
+//go:embed internal/flock/*[^t].go
 //go:embed internal/jsontext/*[^t].go internal/jsontext/*[^s]t.go
 //go:embed internal/lastwill/*[^t].go
 //go:embed internal/master/*[^t].go

@@ -13,10 +13,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"cancha/internal/flock"
 )
 
 // Bounds of an archive. A session that passes half of its own begins a second file, and what the first held before is dropped.
@@ -347,10 +348,10 @@ func (a *archive) sweep() {
 			continue
 		}
 		if file, err := os.Open(f.path); err == nil {
-			if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if ended, err := flock.Try(file, flock.Exclusive); ended && err == nil {
 				_ = os.Remove(f.path)
 			}
-			_ = file.Close()
+			_ = flock.Close(file)
 		}
 	}
 }

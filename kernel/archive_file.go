@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"cancha/internal/flock"
 )
 
 // sessionFile is the file to which a session is written. Its lock says that the session's kernel lives.
@@ -32,13 +33,13 @@ func createSessionFile(folder string, session int) (*sessionFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // of a file that nobody else knows yet; some disks have no locks
+	_, _ = flock.Try(f, flock.Exclusive) // of a file that nobody else knows yet; some disks have no locks
 	return &sessionFile{folder: folder, session: session, file: f}, nil
 }
 
 func (f *sessionFile) close() {
 	if f != nil {
-		_ = f.file.Close()
+		_ = flock.Close(f.file)
 	}
 }
 

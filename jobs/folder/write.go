@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"cancha/internal/flock"
 )
 
 // Where it is noted what jobs have written.
@@ -237,14 +239,9 @@ func (f *Folder) locked(do func() error) error {
 	if err != nil {
 		return f.unwritten(lock, err)
 	}
-	defer file.Close()
-	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			return do()
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			return fmt.Errorf("lock %s: %w", filepath.Join(f.path, lock), err)
-		}
+	defer flock.Close(file)
+	if err := flock.Wait(file, flock.Exclusive); err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
+	return do()
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"syscall"
 
+	"cancha/internal/flock"
 	"cancha/jobs/job"
 )
 
@@ -57,12 +57,10 @@ func (j *Journal) open(each func(*Record)) (err error) {
 	} else if !about.Mode().IsRegular() { // reading a device or a pipe to its end may never end
 		return errors.New("it is no regular file, and what it holds could not be continued; name another one")
 	}
-	err = syscall.Flock(int(j.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrHeld
-	}
-	if err != nil {
+	if held, err := flock.Try(j.file, flock.Exclusive); err != nil {
 		return err
+	} else if !held {
+		return ErrHeld
 	}
 	whole, torn, err := scan(j.file, j.path, func(r *Record) { j.note(r); each(r) })
 	if err != nil || !torn {
@@ -122,5 +120,5 @@ func (j *Journal) Close() error {
 	if j.file == nil {
 		return nil
 	}
-	return j.file.Close()
+	return flock.Close(j.file)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cancha/internal/flock"
 )
 
 // ErrHeld reports that another session holds the GPU; the text names it. Wait for it, end it, or work on the CPU.
@@ -58,8 +60,8 @@ func (d Device) HeldBy() (h Holder, held bool) {
 	if err != nil {
 		return Holder{}, false // nobody has ever held it
 	}
-	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+	defer flock.Close(f)
+	if free, err := flock.Try(f, flock.Shared); err == nil && !free {
 		return holderIn(f), true
 	}
 	return Holder{}, false
@@ -95,13 +97,13 @@ func try(path string, me Holder) (*lock, Holder, error) {
 	if err != nil {
 		return nil, Holder{}, err
 	}
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return nil, holderIn(f), f.Close()
+	switch held, err := flock.Try(f, flock.Exclusive); {
 	case err != nil:
-		return nil, Holder{}, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, Holder{}, errors.Join(err, f.Close())
+	case !held:
+		return nil, holderIn(f), f.Close()
 	case !isAt(path, f): // somebody has removed the file, and others lock another one
-		return nil, Holder{}, f.Close()
+		return nil, Holder{}, flock.Close(f)
 	}
 	l := &lock{f}
 	if err := l.write(me); err != nil {
@@ -147,7 +149,7 @@ func (l *lock) write(h Holder) error {
 }
 
 // release lets another process have the GPU. The file stays: who waits has it open.
-func (l *lock) release() error { return errors.Join(l.file.Truncate(0), l.file.Close()) }
+func (l *lock) release() error { return errors.Join(l.file.Truncate(0), flock.Close(l.file)) }
 
 // holderIn reads who holds a lock; the zero Holder where that cannot be told.
 func holderIn(f *os.File) (h Holder) {

@@ -1,11 +1,11 @@
 package broker
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"cancha/internal/flock"
 )
 
 // dirLock keeps a second broker out of a data directory: two writers would interleave their segments. The system lets go of
@@ -24,19 +24,19 @@ func lockDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("broker: data directory cannot be written: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
+	held, err := flock.Try(f, flock.Exclusive)
+	if held {
 		return &dirLock{f}, nil
 	}
 	f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("broker: data directory %s is in use by another broker: stop it or choose another directory", dir)
+	if err != nil {
+		return nil, fmt.Errorf("broker: data directory: %w", err)
 	}
-	return nil, fmt.Errorf("broker: lock data directory %s: %w", dir, err)
+	return nil, fmt.Errorf("broker: data directory %s is in use by another broker: stop it or choose another directory", dir)
 }
 
 func (l *dirLock) release() {
 	if l != nil {
-		l.file.Close()
+		_ = flock.Close(l.file) // nothing was written
 	}
 }

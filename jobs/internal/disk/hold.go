@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"cancha/internal/flock"
 	"cancha/jobs/queue"
 )
 
@@ -39,15 +40,15 @@ func TakeHold(folder string) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	held, err := flock.Try(f, flock.Exclusive)
+	if err == nil && !held {
 		return nil, errors.Join(fmt.Errorf("%s: %w", holderIn(f), ErrHeld), f.Close())
 	}
 	if err == nil {
 		err = full(writeHolder(f))
 	}
 	if err != nil && !errors.Is(err, queue.ErrFull) { // a full disk can be emptied, whoever does it
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), flock.Close(f))
 	}
 	return &Hold{f}, nil
 }
@@ -94,4 +95,4 @@ func same(path string, opened os.FileInfo) error {
 }
 
 // Release gives it back.
-func (h *Hold) Release() error { return h.file.Close() }
+func (h *Hold) Release() error { return flock.Close(h.file) }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"cancha/internal/flock"
 )
 
 // Built cells are kept, so that a notebook that is run again need not wait for them. A plugin takes 3 to 40 MB, so their folder has a
@@ -49,7 +51,7 @@ func OpenCells(folder string) *Cells {
 		return c
 	}
 	c.mark = mark
-	if locked, err := flock(mark, syscall.LOCK_EX|syscall.LOCK_NB); !locked || err != nil {
+	if locked, err := flock.Try(mark, flock.Exclusive); !locked || err != nil {
 		return c // a file system without locks: nothing is removed
 	}
 	c.sweep.Go(func() { sweepCells(ctx, folder, min(maxCells, disk(folder)/10)) })
@@ -62,15 +64,15 @@ func (c *Cells) Close() {
 	c.sweep.Wait()
 	if c.mark != nil {
 		_ = os.Remove(c.mark.Name())
-		_ = c.mark.Close() // nothing was written
+		_ = flock.Close(c.mark) // nothing was written
 	}
 }
 
 // kept tells whether a unit has been built, and counts that as its use.
 func (t *Toolchain) kept(u *Unit) bool {
 	if lock, err := os.OpenFile(filepath.Join(t.Cache, cellsLock), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
-		defer lock.Close()
-		_, _ = flock(lock, syscall.LOCK_SH) // without locks nothing is removed
+		defer flock.Close(lock)
+		_ = flock.Wait(lock, flock.Shared) // without locks nothing is removed
 	}
 	if _, err := os.Stat(t.plugin(u)); err != nil {
 		return false
@@ -95,12 +97,12 @@ func sweepCells(ctx context.Context, folder string, limit int64) {
 	if err != nil {
 		return
 	}
-	if locked, err := flock(lock, syscall.LOCK_EX); !locked || err != nil || ctx.Err() != nil {
-		_ = lock.Close()
+	if err := flock.Wait(lock, flock.Exclusive); err != nil || ctx.Err() != nil {
+		_ = flock.Close(lock)
 		return
 	}
 	out := takeOut(folder, cells, oldestEngine(folder), limit)
-	_ = lock.Close() // what has another name now is nobody's
+	_ = flock.Close(lock) // what has another name now is nobody's
 	for _, name := range out {
 		_ = os.RemoveAll(name) // what is left is tried again by the next engine
 	}
@@ -165,7 +167,7 @@ func oldestEngine(folder string) time.Time {
 			return time.Time{} // somebody else's: remove nothing
 		}
 		info, err := f.Stat()
-		ended, lockErr := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+		ended, lockErr := flock.Try(f, flock.Exclusive)
 		switch {
 		case err != nil || lockErr != nil:
 			oldest = time.Time{}
@@ -174,23 +176,9 @@ func oldestEngine(folder string) time.Time {
 		case info.ModTime().Before(oldest):
 			oldest = info.ModTime()
 		}
-		_ = f.Close()
+		_ = flock.Close(f)
 	}
 	return oldest
-}
-
-// flock takes a lock and reports whether it has it.
-func flock(f *os.File, how int) (bool, error) {
-	for {
-		err := syscall.Flock(int(f.Fd()), how)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return false, nil
-		}
-		return err == nil, err
-	}
 }
 
 // disk is how many bytes may still be written where a folder is.
