@@ -175,7 +175,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.keepTypes, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread, b.findRemarks} {
+	for _, step := range []func(){b.parse, b.constraints, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.keepTypes, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread, b.findRemarks} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
