@@ -54,13 +54,17 @@ func (l *link) seal(flags byte, frame []byte) error {
 }
 
 // nextSealed reads a MESSAGE and makes the frame in it ready for the library; passed is false where that was a command, which is not the
-// library's. What is over the limits is refused by the length of the MESSAGE, before it is read.
+// library's. What is over the limits is refused by the length of the MESSAGE, before it is read, unless it may be a command: a command is
+// no frame of a message, and may stand between two of them.
 func (l *link) nextSealed(head []byte, size uint64) (passed bool, err error) {
 	if head[0]&flagMore != 0 || size < uint64(curve.Overhead) {
 		return false, fmt.Errorf("flags %#x and %d bytes: %w", head[0], size, errFrame)
 	}
-	if err := l.admit(size - uint64(curve.Overhead)); err != nil {
-		return false, err
+	mayBeCommand := size <= uint64(maxCommand+curve.Overhead)
+	if !mayBeCommand {
+		if err := l.admit(size - uint64(curve.Overhead)); err != nil {
+			return false, err
+		}
 	}
 	message, err := l.readSealed(size)
 	if err != nil {
@@ -71,12 +75,16 @@ func (l *link) nextSealed(head []byte, size uint64) (passed bool, err error) {
 		return false, err
 	}
 	switch {
-	case flags != curve.Command:
-		return true, l.passOpened(flags, frame)
-	case len(frame) > maxCommand:
+	case flags == curve.Command && !mayBeCommand:
 		return false, fmt.Errorf("command of %d bytes: %w", len(frame), errTooLong)
+	case flags == curve.Command:
+		return false, l.command(frame)
+	case mayBeCommand: // and is none
+		if err := l.admit(uint64(len(frame))); err != nil {
+			return false, err
+		}
 	}
-	return false, l.command(frame)
+	return true, l.passOpened(flags, frame)
 }
 
 // passOpened makes a frame ready for the library.

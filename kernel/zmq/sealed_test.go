@@ -2,6 +2,7 @@ package zmq
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -307,6 +308,48 @@ func TestHostileBoxes(t *testing.T) {
 				t.Error("the connection was not closed")
 			}
 			alive(t, address)
+		})
+	}
+}
+
+// TestCommandsAreNoFrames: heartbeats between the frames of a message leave it its whole length and number of frames, encrypted or not.
+func TestCommandsAreNoFrames(t *testing.T) {
+	lim := Limits{Parts: 3, Message: 100, Handshake: patience}
+	ping := command("PING", []byte("\x00\x00"))
+	more, last := frame(flagMore, make([]byte, 33)), frame(0, make([]byte, 34))
+	for _, test := range []struct {
+		name string
+		sent [][]byte
+		ends bool // the connection is ended instead
+	}{
+		{"none", [][]byte{more, more, last}, false},
+		{"before each", [][]byte{ping, more, ping, more, ping, last, ping}, false},
+		{"before the last", [][]byte{more, more, ping, ping, ping, ping, last}, false},
+		{"behind almost all bytes", [][]byte{frame(flagMore, make([]byte, 99)), ping, frame(flagMore, nil), ping, frame(0, []byte("x"))}, false},
+		{"a frame too many", [][]byte{more, frame(flagMore, nil), frame(flagMore, nil), ping, frame(0, nil)}, true},
+		{"a byte too many", [][]byte{more, ping, more, ping, frame(0, make([]byte, 35))}, true},
+	} {
+		exchange := func(t *testing.T) {
+			r, address := newRouter(t, lim)
+			raw := dialRaw(t, address, "DEALER")
+			sent := bytes.Join(test.sent, nil)
+			if test.ends {
+				_, _ = raw.Write(sent) // the peer may have closed by then
+				hasEnded(t, raw, "what is over the limits")
+				return
+			}
+			goOn(t, raw, sent)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			m, err := r.Receive(ctx)
+			if err != nil || len(m) != 4 || len(m[1])+len(m[2])+len(m[3]) != 100 {
+				t.Errorf("got %d frames, %v; want the sender and 3 of 100 bytes", len(m), err)
+			}
+		}
+		t.Run(test.name+", plain", exchange)
+		t.Run(test.name+", sealed", func(t *testing.T) {
+			withKeys(t)
+			exchange(t)
 		})
 	}
 }
