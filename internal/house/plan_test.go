@@ -235,8 +235,8 @@ func doors() []door {
 			reason: "they are the standard library's other half; the rooms that are data have no use for them",
 		},
 		{
-			of: []string{"golang.org/x/mod/..."}, rooms: []string{"kernel/workspace"},
-			reason: "how modules are resolved is decided in one room",
+			of: []string{"golang.org/x/mod/..."}, rooms: []string{"kernel/workspace", "kernel/eval/check/embed"},
+			reason: "how modules are resolved is decided in one room, and another asks which files one may have",
 		},
 		{
 			of: []string{"golang.org/x/tools/..."}, rooms: []string{"kernel/eval/check/vet"},

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/mod/module"
 )
 
 // Prefix begins a directive.
@@ -142,8 +144,9 @@ func isModule(folder string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// refused reports whether a module cannot contain a file or folder of this name.
 func refused(name string) bool {
-	return slices.Contains([]string{"", ".bzr", ".hg", ".git", ".svn"}, name)
+	return module.CheckFilePath(name) != nil || slices.Contains([]string{".bzr", ".hg", ".git", ".svn"}, name)
 }
 
 // addFolder adds the regular files below a folder. Hidden ones count only with all.
@@ -154,7 +157,7 @@ func addFolder(folder, name string, all bool, found map[string]bool) error {
 			return err
 		}
 		if at != name && (refused(d.Name()) || !all && strings.ContainsAny(d.Name()[:1], "._")) {
-			return skip(d)
+			return skip(at, d)
 		}
 		if at != name && d.IsDir() && isModule(filepath.Join(folder, at)) {
 			return fs.SkipDir
@@ -170,9 +173,14 @@ func addFolder(folder, name string, all bool, found map[string]bool) error {
 	return err
 }
 
-func skip(d fs.DirEntry) error {
-	if d.IsDir() {
+// skip leaves out a folder, or a hidden file. Any other file has a name that no module can contain, which Go does not pass over.
+func skip(at string, d fs.DirEntry) error {
+	switch name := d.Name(); {
+	case d.IsDir():
 		return fs.SkipDir
+	case strings.ContainsAny(name[:1], "._"):
+		return nil
+	default:
+		return fmt.Errorf("cannot embed file %s: invalid name %s", at, name)
 	}
-	return nil
 }

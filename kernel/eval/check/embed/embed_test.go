@@ -18,6 +18,8 @@ func tree(t *testing.T) (folder string) {
 	for _, name := range []string{
 		"a.txt", "b.txt", ".hidden", "_under", "two words.txt", "d/x.txt", "d/y.md", "d/.h", "d/_u", "d/e/z.txt", "d/.g/in", "d/_i/in", "only/.keep",
 		"mod/go.mod", "mod/x.txt", "deep/mod/go.mod", "deep/mod/x", "deep/own", ".git/config", "v/.git/x", "v/w", "é/ü.txt", "d.x/f", "d-x/f",
+		"names/ok.txt", "names/it's.txt", "names/a*b.txt", "names/a:b.txt", "names/con.txt", "names/dot.", "names/q\"q.txt", "names/pipe|x/in.txt", "names/abcdef~1.txt", "names/a;b,c.txt",
+		"names/(1) [2] {3}.txt", "names/ü&=.txt", "names/tab\t.txt", "bad'/in.txt", "noble'/bad'/x", "prn/x.txt", "com1", "some/ok.txt", "some/a'/in.txt", "some/.it's", "some/_it's",
 	} {
 		file := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -79,6 +81,8 @@ func TestAsGo(t *testing.T) {
 		"only", "all:only", "only/*", "mod", "mod/x.txt", "deep", "deep/mod/x", "deep/*", ".git", ".git/config", "v", "all:v", "v/*", "link.txt", "linked", "linked/x.txt", "d/link",
 		"missing", "[a-b].txt", "[", "é", "é/*", "d.x d-x d", ".", "..", "../x", "/a.txt", "d/", "./a.txt", "d//x.txt", "a.txt/", "all:", "all:*", `""`, "?.txt",
 		"\ta.txt\tb.txt ",
+		"names", "all:names", "names/*", "names/it's.txt", "names/a?b.txt", "names/con.txt", "names/dot.", "names/dot?", "bad'", "bad'/in.txt", "bad'/*", "noble'", "prn", "prn/x.txt", "com1", "com?",
+		"names/ab*.txt", "names/ok.txt names/*~1.txt", "names/(*", `"names/ü&=.txt"`, "names/pipe*", "names/pipe*/*", "some", "all:some", "some/*",
 	} {
 		want, fault := asGo(t, folder, args)
 		var got []string
