@@ -9,9 +9,11 @@ import (
 	"go/types"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // literal is a value as a Go literal of the parameter's type, or why it is none. Of the value's text nothing gets into it but
@@ -152,7 +154,10 @@ func literalOf(at string, t types.Type, v value, levels int) (string, error) {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		return basicOf(at, u, v)
+		if u.Kind() == types.Invalid {
+			return "", fmt.Errorf("%s: the parameters cell alone does not tell its type, so that no value of a submission can be taken for it", at)
+		}
+		return basicOf(at, t, u, v)
 	case *types.Slice:
 		return listOf(at, t, u.Elem(), -1, v, levels)
 	case *types.Array:
@@ -171,10 +176,10 @@ func literalOf(at string, t types.Type, v value, levels int) (string, error) {
 	return "", fmt.Errorf("%s: no value of JSON is a %s; got %v", at, typeText(t), v)
 }
 
-// typeText is a type as the notebook's own cells write it.
+// typeText is a type as the parameters cell writes it: a package has the name by which that cell knows it.
 func typeText(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == "p" {
+		if p.Path() == "p" || p.Name() == "." {
 			return ""
 		}
 		return p.Name()
@@ -195,7 +200,7 @@ func durationOf(at string, v value) (string, error) {
 	return strconv.FormatInt(int64(d), 10), nil
 }
 
-func basicOf(at string, b *types.Basic, v value) (string, error) {
+func basicOf(at string, t types.Type, b *types.Basic, v value) (string, error) {
 	switch info := b.Info(); {
 	case info&types.IsString != 0:
 		if v.kind != isText {
@@ -210,7 +215,7 @@ func basicOf(at string, b *types.Basic, v value) (string, error) {
 	case info&types.IsInteger != 0:
 		return integerOf(at, b, v)
 	case info&types.IsNumeric != 0:
-		return floatOf(at, b, v)
+		return floatOf(at, t, b, v)
 	}
 	return "", fmt.Errorf("%s: no value of JSON is a %s; got %v", at, b, v)
 }
@@ -250,7 +255,7 @@ func bounds(b *types.Basic) (least, most constant.Value) {
 }
 
 // floatOf takes what the type can hold: neither what is infinite there, nor what would be 0 and is not.
-func floatOf(at string, b *types.Basic, v value) (string, error) {
+func floatOf(at string, t types.Type, b *types.Basic, v value) (string, error) {
 	want := fmt.Sprintf("a number (%s)", b)
 	if v.kind != isNumber || len(v.text) > mostDigits {
 		return "", misfit(at, want, v)
@@ -264,7 +269,18 @@ func floatOf(at string, b *types.Basic, v value) (string, error) {
 	if err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
 		return "", misfit(at, want+" in its range", v)
 	}
+	if f == 0 && math.Signbit(f) {
+		return negativeZero(at, t, b, v)
+	}
 	return strconv.FormatFloat(f, 'g', -1, bits), nil
+}
+
+// negativeZero is -0, which no constant of Go is: the 0 in a literal is not constant.
+func negativeZero(at string, t types.Type, b *types.Basic, v value) (string, error) {
+	if b.Info()&types.IsFloat == 0 {
+		return "", misfit(at, fmt.Sprintf("a number (%s) without a sign of zero", b), v)
+	}
+	return "-[1]" + typeText(t) + "{}[0]", nil
 }
 
 // listOf is a slice, or an array of a length; -1: a slice.
@@ -339,18 +355,11 @@ func structOf(at string, t types.Type, s *types.Struct, v value, levels int) (st
 	if v.kind != isObject {
 		return "", misfit(at, "an object ("+typeText(t)+")", v)
 	}
-	known := map[string]*types.Var{}
-	var names []string
-	for i := range s.NumFields() {
-		if name := fieldName(s.Field(i), s.Tag(i)); name != "" {
-			known[name], names = s.Field(i), append(names, name)
-		}
-	}
 	all := make([]string, len(v.items))
 	for i, name := range v.names {
-		f := known[name]
-		if f == nil {
-			return "", fmt.Errorf("%s: it has no field %.100q; it has %s", at, name, strings.Join(names, ", "))
+		f, err := fieldOf(s, name)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", at, err)
 		}
 		text, err := literalOf(at+"."+f.Name(), f.Type(), v.items[i], levels-1)
 		if err != nil {
@@ -361,16 +370,63 @@ func structOf(at string, t types.Type, s *types.Struct, v value, levels int) (st
 	return composite(t, all), nil
 }
 
-// fieldName is a field's in JSON; "": it has none.
-func fieldName(f *types.Var, tag string) string {
-	name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-	switch {
-	case f.Name() == "_" || name == "-":
-		return ""
-	case name != "":
-		return name
+// fieldOf is the field that a name in JSON means. Of several it is the one that encoding/json would take; where that takes none, the
+// name is refused.
+func fieldOf(s *types.Struct, name string) (*types.Var, error) {
+	var found []namedField
+	var names []string
+	for i := range s.NumFields() {
+		f := fieldIn(s.Field(i), s.Tag(i))
+		if f.name == name {
+			found = append(found, f)
+		}
+		if f.name != "" && !slices.Contains(names, f.name) {
+			names = append(names, f.name)
+		}
 	}
-	return f.Name()
+	best := preferred(preferred(found, func(f namedField) bool { return f.field.Exported() }), func(f namedField) bool { return f.tagged })
+	switch len(best) {
+	case 0:
+		return nil, fmt.Errorf("it has no field %.100q; it has %s", name, strings.Join(names, ", "))
+	case 1:
+		return best[0].field, nil
+	}
+	return nil, fmt.Errorf("the fields %s and %s are both called %.100q in JSON", best[0].field.Name(), best[1].field.Name(), name)
+}
+
+// namedField is a field and its name in JSON; "": it has none.
+type namedField struct {
+	field  *types.Var
+	name   string
+	tagged bool // the name is its tag's
+}
+
+func fieldIn(f *types.Var, tag string) namedField {
+	tag = reflect.StructTag(tag).Get("json")
+	name, _, _ := strings.Cut(tag, ",")
+	switch {
+	case f.Name() == "_" || tag == "-":
+		return namedField{field: f}
+	case isName(name):
+		return namedField{f, name, true}
+	}
+	return namedField{f, f.Name(), false}
+}
+
+// isName reports whether encoding/json takes a tag's name for one.
+func isName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// preferred are the fields that have something ahead of the others, or all where none has it.
+func preferred(all []namedField, has func(namedField) bool) []namedField {
+	some := slices.DeleteFunc(slices.Clone(all), func(f namedField) bool { return !has(f) })
+	if len(some) == 0 {
+		return all
+	}
+	return some
 }
 
 // pointerOf is nil, or the address of what has a composite literal.
@@ -396,7 +452,7 @@ func anyOf(at string, v value, levels int) (string, error) {
 	case isText:
 		return strconv.Quote(v.text), nil
 	case isNumber:
-		text, err := floatOf(at, types.Typ[types.Float64], v)
+		text, err := floatOf(at, types.Typ[types.Float64], types.Typ[types.Float64], v)
 		return "float64(" + text + ")", err
 	case isList:
 		return listOf(at, types.NewSlice(empty), empty, -1, v, levels)

@@ -39,6 +39,20 @@ type Point struct {
 	hidden bool
 	Off  int ` + "`json:\"-\"`" + `
 }
+type Twins struct {
+	A int ` + "`json:\"twin\"`" + `
+	B int ` + "`json:\"twin\"`" + `
+	C int
+	D int ` + "`json:\"C\"`" + `
+	E int ` + "`json:\"-,\"`" + `
+	F int ` + "`json:\"a\\\\b\"`" + `
+	g int ` + "`json:\"G\"`" + `
+	G int
+}
+var twins Twins
+type Share float32
+var part Share
+var parts []Share
 var at Point
 var near *Point
 type Near *Point
@@ -134,6 +148,15 @@ func TestSetData(t *testing.T) {
 		{"no pointer", `{"near": null}`, "near = nil", ""},
 		{"a pointer to a number", `{"first": 1}`, "", "no value of JSON but null is a *int; got 1"},
 		{"anything", `{"anything": [1, "f()", null, {"a": true}]}`, `anything = []interface{}{float64(1), "f()", nil, map[string]interface{}{"a": true}}`, ""},
+		{"two fields of one name", `{"twins": {"twin": 1}}`, "", `parameter twins: the fields A and B are both called "twin" in JSON`},
+		{"the others beside them", `{"twins": {"C": 1, "-": 2, "F": 3, "G": 4}}`, `twins = Twins{D: 1, E: 2, F: 3, G: 4}`, ""},
+		{"a name of two once in the list", `{"twins": {"X": 1}}`, "", `it has no field "X"; it has twin, C, -, F, G`},
+		{"less than zero and none", `{"rate": -0}`, `rate = -[1]float64{}[0]`, ""},
+		{"in a type of the cell", `{"part": -0.0}`, `part = -[1]Share{}[0]`, ""},
+		{"among others", `{"parts": [0, -0e5, -1]}`, `parts = []Share{0, -[1]Share{}[0], -1}`, ""},
+		{"in anything", `{"anything": [-0, -0.0]}`, `anything = []interface{}{float64(-[1]float64{}[0]), float64(-[1]float64{}[0])}`, ""},
+		{"of a whole number", `{"n": -0}`, "n = 0", ""},
+		{"of a complex number", `{"z": -0}`, "", "parameter z: want a number (complex128) without a sign of zero, got -0"},
 		{"an interface", `{"what": "x"}`, "", "parameter what: the parameters cell alone does not tell its type"},
 		{"a function", `{"call": "f"}`, "", "parameter call: no value of JSON is a func()"},
 		{"a channel", `{"line": null}`, "", "parameter line: no value of JSON is a chan int"},
@@ -200,6 +223,36 @@ func TestSetDataInOtherCells(t *testing.T) {
 	}
 }
 
+// TestTypesOfPackages: a literal names package time as the parameters cell does.
+func TestTypesOfPackages(t *testing.T) {
+	for _, c := range []struct{ name, cell, want, fail string }{
+		{"not imported", "var w []time.Duration", "w = []time.Duration{1000000000}", ""},
+		{"imported", "import \"time\"\nvar w []time.Duration", "w = []time.Duration{1000000000}", ""},
+		{"by another name", "import tm \"time\"\nvar w []tm.Duration", "w = []tm.Duration{1000000000}", ""},
+		{"by another name, as a value", "import (\n\ttm \"time\"\n)\nvar w = []tm.Duration{tm.Second}", "w = []tm.Duration{1000000000}", ""},
+		{"without a name", "import . \"time\"\nvar w []Duration", "w = []Duration{1000000000}", ""},
+		{"another package of the name", "import time \"example.org/clock\"\nvar w []time.Duration", "", "the parameters cell alone does not tell its type"},
+		{"another package by its path", "import \"example.org/time\"\nvar w []time.Duration", "", "the parameters cell alone does not tell its type"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := withParameters(t, c.cell)
+			err := n.SetData(json.RawMessage(`{"w": ["1s"]}`))
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) {
+					t.Errorf("got %v, want an error with %q", err, c.fail)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimPrefix(n.Cells[1].Source, "// Parameters\n"); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // onlyLiterals tells where source has anything but assignments of literals.
 func onlyLiterals(source string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+source+"\n}", 0)
@@ -223,10 +276,10 @@ func onlyLiterals(source string) error {
 					err = fmt.Errorf("an operator: %s", source)
 				}
 			case *ast.Ident:
-				if known := []string{"true", "false", "nil", "string", "int", "float64", "bool", "Point", "Rates", "Level", "X", "Y", "Note", "Next", "hidden"}; !slices.Contains(known, n.Name) {
+				if known := []string{"true", "false", "nil", "string", "int", "float64", "bool", "Point", "Rates", "Level", "X", "Y", "Note", "Next", "hidden", "Twins", "D", "E", "F", "G", "Share", "part", "parts"}; !slices.Contains(known, n.Name) {
 					err = fmt.Errorf("the name %s: %s", n.Name, source)
 				}
-			case nil, *ast.BasicLit, *ast.CompositeLit, *ast.KeyValueExpr, *ast.ArrayType, *ast.MapType, *ast.InterfaceType, *ast.FieldList:
+			case nil, *ast.BasicLit, *ast.CompositeLit, *ast.IndexExpr, *ast.KeyValueExpr, *ast.ArrayType, *ast.MapType, *ast.InterfaceType, *ast.FieldList:
 			default:
 				err = fmt.Errorf("%T: %s", n, source)
 			}
@@ -244,7 +297,7 @@ func compiles(cell, assignments string) (fault error) {
 	if err != nil {
 		return err
 	}
-	checker := types.Config{Importer: onlyTime{}, Error: func(err error) {
+	checker := types.Config{Importer: onlyTime{"time"}, Error: func(err error) {
 		if e, ok := err.(types.Error); ok && files.Position(e.Pos).Offset >= len(head) {
 			fault = err
 		}

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,18 +110,40 @@ type parameter struct {
 
 // declarations finds what a parameters cell declares, outside of its blocks.
 func declarations(source string) ([]parameter, error) {
-	const imports = "package p\nimport \"time\"\n" // the one package that a default is often made with
+	const clause = "package p\n"
+	const imports = clause + "import \"time\"\n" // the one package that a default is often made with
 	found, err := declarationsIn(imports+"func _() {\n//line :1:1\n", source, "\n}")
 	if err == nil {
 		return found, nil
 	}
-	if found, whole := declarationsIn(imports+"//line :1:1\n", source, ""); whole == nil { // it has imports, or functions
-		return found, nil
+	heads := []string{imports, clause} // it has imports, or functions
+	if importsTime(clause + source) {
+		heads = heads[1:]
 	}
-	if found, whole := declarationsIn("package p\n//line :1:1\n", source, ""); whole == nil {
-		return found, nil
+	for _, head := range heads {
+		if found, whole := declarationsIn(head+"//line :1:1\n", source, ""); whole == nil {
+			return found, nil
+		}
 	}
 	return nil, fmt.Errorf("the parameters cell, line %w", err)
+}
+
+// importsTime reports whether a file says itself what time is, or by which name it knows that package.
+func importsTime(source string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.ImportsOnly)
+	return err == nil && slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool {
+		at, _ := strconv.Unquote(s.Path.Value)
+		return at == "time" || localName(s) == "time"
+	})
+}
+
+// localName is the name that an import gives its package, as far as its path tells.
+func localName(s *ast.ImportSpec) string {
+	if s.Name != nil {
+		return s.Name.Name
+	}
+	at, _ := strconv.Unquote(s.Path.Value)
+	return path.Base(at)
 }
 
 // declarationsIn finds them with a head and a tail that make a file of the cell.
@@ -131,7 +154,7 @@ func declarationsIn(head, source, tail string) (found []parameter, err error) {
 		return nil, err
 	}
 	about := types.Info{Defs: map[*ast.Ident]types.Object{}}
-	checker := types.Config{Importer: onlyTime{}, Error: func(error) {}} // names of earlier cells are not known here
+	checker := types.Config{Importer: onlyTime{nameOfTime(file)}, Error: func(error) {}} // names of earlier cells are not known here
 	_, _ = checker.Check("p", files, []*ast.File{file}, &about)
 	text := func(e ast.Expr) string { return source[int(e.Pos())-1-len(head) : int(e.End())-1-len(head)] }
 	add := func(constant bool, id *ast.Ident, values []ast.Expr, i int) {
@@ -269,14 +292,29 @@ func (p parameter) hint() string {
 	return "its default is " + p.shown
 }
 
-// onlyTime imports what of package time makes durations: the rest of the world is the kernel's to know.
-type onlyTime struct{}
+// nameOfTime is what a file calls package time; ".": it names what is in it without a package.
+func nameOfTime(file *ast.File) string {
+	for _, s := range file.Imports {
+		if at, _ := strconv.Unquote(s.Path.Value); at != "time" {
+			continue
+		}
+		if name := localName(s); name != "_" {
+			return name
+		}
+	}
+	return "time"
+}
 
-func (onlyTime) Import(path string) (*types.Package, error) {
+// onlyTime imports what of package time makes durations: the rest of the world is the kernel's to know.
+type onlyTime struct {
+	name string // of the package, to the cell
+}
+
+func (o onlyTime) Import(path string) (*types.Package, error) {
 	if path != "time" {
 		return nil, fmt.Errorf("%q is not looked into", path)
 	}
-	p := types.NewPackage("time", "time")
+	p := types.NewPackage("time", o.name)
 	name := types.NewTypeName(token.NoPos, p, "Duration", nil)
 	duration := types.NewNamed(name, types.Typ[types.Int64], nil)
 	p.Scope().Insert(name)
