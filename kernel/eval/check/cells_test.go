@@ -230,3 +230,35 @@ func TestCheckLoop(t *testing.T) {
 		})
 	}
 }
+
+// TestUndoneType: a type whose edit is undone is a third one, and a note says so, once.
+func TestUndoneType(t *testing.T) {
+	const one, two = "type P struct{ X int }", "type P struct{ X, Y int }"
+	for _, test := range []struct {
+		name  string
+		cells []string
+		want  string // of the last cell's notes
+	}{
+		{"undone", []string{one + "\nvar e any = P{9}", two, one}, "P is a new type, and that of cell 1, made of the same, stays another one: what an interface holds of it is no P now"},
+		{"with a variable", []string{one + "\nvar p P", two, one}, "no P now; p is one of those, and P(p) converts it"},
+		{"edited", []string{one + "\nvar e any = P{9}", two}, ""},
+		{"run again", []string{one + "\nvar e any = P{9}", one}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, notes := session(t), []string(nil)
+			for i, code := range test.cells {
+				c, err := s.Check("cell "+string(rune('1'+i)), code)
+				if err != nil {
+					t.Fatal(err)
+				}
+				notes = c.Outdated()
+				s.Lock()
+				s.Commit(c)
+				s.Unlock()
+			}
+			if got := strings.Join(notes, "\n"); !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

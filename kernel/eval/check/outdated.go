@@ -18,9 +18,23 @@ func (c *Cell) Outdated() (notes []string) {
 				cell, _, _, _ := c.scope.Position(old.Pos())
 				notes = append(notes, fmt.Sprintf("%s is a new type, and that of %s stays another one: %s", old.Name(), cell, strings.Join(found, "; ")))
 			}
+			notes = append(notes, c.undone(old, fresh)...)
 		}
 	}
 	return notes
+}
+
+// undone says that a type made of the same as one before the last is a third type all the same.
+func (c *Cell) undone(old, fresh *types.TypeName) (notes []string) {
+	for _, former := range slices.Backward(c.scope.called[fresh.Name()]) {
+		if former == old || isGeneric(former) || isGeneric(fresh) || !types.Identical(former.Type().Underlying(), fresh.Type().Underlying()) {
+			continue
+		}
+		cell, _, _, _ := c.scope.Position(former.Pos())
+		found := append([]string{"what an interface holds of it is no " + fresh.Name() + " now"}, c.outdated(former, fresh)...)
+		return []string{fmt.Sprintf("%s is a new type, and that of %s, made of the same, stays another one: %s", fresh.Name(), cell, strings.Join(found, "; "))}
+	}
+	return nil
 }
 
 // outdated lists what is made of an old type.
