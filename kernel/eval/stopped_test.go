@@ -3,6 +3,9 @@ package eval_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"cancha/kernel/eval"
 )
 
 // TestStoppedCell: what a cell has not come to declare has no meaning; what it has declared before it ended stays.
@@ -42,7 +45,7 @@ func TestStoppedCell(t *testing.T) {
 		{"its own names stay", "", "func f() int { return 1 }\npanic(1)\nzz := 5", "fmt.Print(f())", "1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := newNotebook(t)
+			n := newConfiguredNotebook(t, eval.Config{Slow: time.Hour, MaxStack: 64 << 20})
 			n.ok(c.before)
 			if r := n.run(c.code); r.Err == nil {
 				t.Fatal("the cell did not fail")
