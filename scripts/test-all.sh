@@ -49,7 +49,7 @@ jobs-chaos       | make jobs-chaos                  | - its short form is a Go t
 jobs-local       | make jobs-local                  | - its short form is a Go test
 resume           | make resume                      | - needs a model, which "make demo" trains; minutes of playing at a rate
 demo             | make demo                        | - .ci/run always runs 5,000 records of it
-cuda-test        | make cuda-test                   | - .ci/run always runs it
+cuda-test        | make cuda-test                   | make cuda-test
 '
 
 column() { # column NUMBER NAME: of the table
