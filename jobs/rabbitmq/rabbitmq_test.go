@@ -196,6 +196,7 @@ type proxy struct {
 	mu       sync.Mutex
 	listener net.Listener
 	conns    map[net.Conn]struct{}
+	isCut    bool // a connection that is being made has to know
 }
 
 func newProxy(t testing.TB, to string) *proxy {
@@ -213,7 +214,7 @@ func (p *proxy) listen(t testing.TB) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.listener, p.address = l, l.Addr().String()
+	p.listener, p.address, p.isCut = l, l.Addr().String(), false
 	p.work.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -243,11 +244,12 @@ func (p *proxy) pass(conn net.Conn) {
 	p.mu.Unlock()
 }
 
-func (p *proxy) keep(conns ...net.Conn) {
+func (p *proxy) keep(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		p.conns[c] = struct{}{}
+	p.conns[c] = struct{}{}
+	if p.isCut {
+		endSoon(c)
 	}
 }
 
@@ -255,11 +257,16 @@ func (p *proxy) keep(conns ...net.Conn) {
 func (p *proxy) cut() {
 	p.mu.Lock()
 	_ = p.listener.Close()
+	p.isCut = true
 	for c := range p.conns {
-		_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // which is enough for what is there
+		endSoon(c)
 	}
 	p.mu.Unlock()
 	p.work.Wait()
+}
+
+func endSoon(c net.Conn) {
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // which is enough for what is there
 }
 
 func TestBroker(t *testing.T) {
