@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func (l *Lowerer) moves() {
 			continue
 		}
 		if f, ok := o.(*types.Func); ok && types.Identical(old.Type(), f.Type()) && l.decls[f] != nil {
+			l.noteWrapped(f)
 			l.moveAll(old, f)
 			continue
 		}
@@ -78,6 +80,54 @@ func (l *Lowerer) moveAll(old, newer *types.Func) {
 			l.moveTo(name, l.function(newer, i.args, newer.Pos()))
 		}
 	}
+}
+
+// noteWrapped notes the variables of the session that a function declared anew uses and that may hold what it was: as an interpreted function
+// value does not tell which function it is, it means the new one then.
+func (l *Lowerer) noteWrapped(f *types.Func) {
+	if l.cfg.Compiled != nil { // then what a value is of is known
+		return
+	}
+	d := l.decls[f]
+	var names []string
+	ast.Inspect(d.fn.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if v, ok := d.info.Uses[id].(*types.Var); ok && l.names[v] != "" && mayHold(v.Type(), f.Signature(), 0) {
+			names = append(names, v.Name())
+		}
+		return true
+	})
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 0 {
+		l.out.note("if %s holds the earlier %s, it means the new one now, and %[2]s calls itself without end: cells are interpreted here; "+
+			"where there is a C compiler, it keeps the earlier one", strings.Join(names, " or "), f.Name())
+	}
+}
+
+// mayHold tells whether values of type t may be functions of this signature, or have some in them.
+func mayHold(t types.Type, sig *types.Signature, depth int) bool {
+	const deepest = 3
+	if depth > deepest {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Signature:
+		return types.Identical(u, sig)
+	case *types.Struct:
+		for v := range u.Fields() {
+			if mayHold(v.Type(), sig, depth+1) {
+				return true
+			}
+		}
+	case *types.Map:
+		return mayHold(u.Elem(), sig, depth+1)
+	case interface{ Elem() types.Type }: // a pointer, slice, array or channel
+		return mayHold(u.Elem(), sig, depth+1)
+	}
+	return false
 }
 
 // moveTo puts a function in the place of one that was lowered before, and of those that have been moved to that.
