@@ -60,6 +60,7 @@ func (f *fn) convText(text string, from, to types.Type, pos token.Pos) string {
 		return l.toInterface(to, pos) + "(" + runtimeAlias + ".Any(" + text + "))"
 	case l.isOpen(from) || l.ownMethods(from):
 		if !types.IsInterface(from) {
+			l.refuseHiddenAbilities(from, to, pos)
 			text = l.boxText(text, from)
 		}
 		return l.toInterface(to, pos) + "(" + text + ")"

@@ -136,6 +136,7 @@ func TestRefusals(t *testing.T) {
 		{"gob of fields", "type B struct{ a int }\ntype T struct{ M map[string][]*B }\ngob.NewEncoder(os.Stdout).Encode(&T{})", "gob.Encode does not see that field a is not exported"},
 		{"binary read of fields", "var t struct{ A, b uint8 }\nbinary.Read(os.Stdin, binary.LittleEndian, &t)", "binary.Read does not see that field b is not exported"},
 		{"gob as a value", "f := gob.NewEncoder(os.Stdout).Encode", "gob.Encode used as a value does not see the methods of types that cells declare"},
+		{"abilities of a sink", "import \"cancha/stream\"\ntype S struct{}\nfunc (*S) Write(context.Context, int64, *stream.Rows) error { return nil }\nfunc (*S) Close() error { return nil }\nvar s stream.Sink = new(S)", "cell:5:21: stream.Sink, as which *S is used here, hides its methods of stream.Closer"},
 		{"value that recovers", "func f() { recover() }\ng := f\ndefer g()", "cell:2:6: f is not interpreted as a value, since it calls recover"},
 		{"literal that recovers", "f := func() { (recover)() }\ndefer f()", "cell:1:6: a function literal is not interpreted as a value, since it calls recover"},
 		{"method value that recovers", "type T struct{}\nfunc (T) R() { recover() }\nf := T{}.R", "R is not interpreted as a value"},

@@ -1,9 +1,12 @@
 package primitive
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // wrappers are the structs by which values of declared types get the methods of compiled interfaces: a field IValue with
@@ -31,8 +34,41 @@ func newWrappers(symbols map[string]map[string]reflect.Value) *wrappers {
 			}
 			w.all[v.Type().Elem()] = true
 		}
+		if !isStandard(path.Dir(key)) {
+			w.addLarger(names)
+		}
 	}
 	return w
+}
+
+// addLarger has a value with the methods of a larger interface of the same package go by that: who takes an ml.Model asks whether it is an
+// ml.Classifier. There is no wrapper with the methods of two interfaces of which neither is the larger one; package lower refuses such values.
+func (w *wrappers) addLarger(names map[string]reflect.Value) {
+	byInterface := map[reflect.Type]reflect.Type{}
+	for _, v := range names {
+		if v.Kind() != reflect.Pointer {
+			continue
+		}
+		if t, ok := w.byInterface[v.Type().Elem()]; ok {
+			byInterface[v.Type().Elem()] = t
+		}
+	}
+	for i, t := range byInterface {
+		for _, larger := range byInterface {
+			if larger != t && larger.Implements(i) {
+				w.richer[t] = append(w.richer[t], larger)
+			}
+		}
+		slices.SortFunc(w.richer[t], func(a, b reflect.Type) int {
+			return cmp.Or(cmp.Compare(b.NumField(), a.NumField()), cmp.Compare(a.Name(), b.Name()))
+		})
+	}
+}
+
+// isStandard reports whether path is that of a package of the standard library, whose wrappers with more methods are listed.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && first != "cancha"
 }
 
 // addRicher takes yaegi's list of wrappers with the methods of several interfaces.
@@ -80,26 +116,33 @@ func (w *wrappers) wrap(m *Machine, v reflect.Value, want reflect.Type) reflect.
 	out := reflect.New(t).Elem()
 	out.Field(0).Set(v)
 	for i := 1; i < t.NumField(); i++ {
-		fn, ok := m.find(v, t.Field(i).Name[1:])
-		if !ok {
-			continue // String, which generated wrappers have for fmt
+		if fn, ok := methodFor(m, v, t.Field(i)); ok { // no: String, which generated wrappers have for fmt
+			out.Field(i).Set(fn)
 		}
-		if !fn.Type().AssignableTo(t.Field(i).Type) {
-			if !fn.Type().ConvertibleTo(t.Field(i).Type) {
-				continue
-			}
-			fn = fn.Convert(t.Field(i).Type)
-		}
-		out.Field(i).Set(fn)
 	}
 	return out
 }
 
+// fits reports whether a value has all methods that a wrapper is made of.
 func (w *wrappers) fits(m *Machine, v reflect.Value, t reflect.Type) bool {
 	for i := 1; i < t.NumField(); i++ {
-		if _, ok := m.find(v, t.Field(i).Name[1:]); !ok {
+		if _, ok := methodFor(m, v, t.Field(i)); !ok {
 			return false
 		}
 	}
 	return true
+}
+
+// methodFor is a value's method for a field of a wrapper, in the field's type; ok is false where it has none by that name, or of another type.
+func methodFor(m *Machine, v reflect.Value, field reflect.StructField) (fn reflect.Value, ok bool) {
+	fn, ok = m.find(v, field.Name[1:])
+	switch {
+	case !ok:
+		return fn, false
+	case fn.Type().AssignableTo(field.Type):
+		return fn, true
+	case fn.Type().ConvertibleTo(field.Type):
+		return fn.Convert(field.Type), true
+	}
+	return fn, false
 }
