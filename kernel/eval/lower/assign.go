@@ -52,7 +52,20 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	if _, element := f.mapElement(s.Lhs[0]); element && len(targets) == 1 && f.derefs(s.Rhs[0]) { // the interpreter puts nothing into a map for what a nil pointer points to
 		values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
 	}
+	if len(targets) == 1 && f.isPackageVariable(s.Lhs[0]) { // the interpreter puts nothing but a variable's value there
+		values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
+	}
 	f.store(targets, values)
+}
+
+// isPackageVariable reports whether x is a variable of an imported package.
+func (f *fn) isPackageVariable(x ast.Expr) bool {
+	s, ok := ast.Unparen(x).(*ast.SelectorExpr)
+	if !ok || f.info.Selections[s] != nil {
+		return false
+	}
+	_, ok = f.info.Uses[s.Sel].(*types.Var)
+	return ok
 }
 
 // targets finds the places of what is assigned to.
