@@ -258,10 +258,11 @@ func (p *Program) stopped(t text, line int) {
 	if line == 0 || len(t.list) == 0 {
 		return
 	}
-	p.scope.Stopped(t.name, t.list, line, func(v *types.Var) bool {
+	notes := p.scope.Stopped(t.name, t.list, line, func(v *types.Var) bool {
 		at := p.variable(p.lowerer.Place(v))
 		return !at.IsValid() || at.IsZero()
 	})
+	p.note(t.task.request.Cell, notes)
 }
 
 // compileError is the error of a cell that was refused.

@@ -8,6 +8,21 @@ import (
 	"cancha/kernel/eval"
 )
 
+// TestStoppedNote: a note names the functions that use what a cell has not come to declare.
+func TestStoppedNote(t *testing.T) {
+	n := newNotebook(t)
+	if r := n.run("type T struct{}\nfunc (T) M() int { return zz }\nfunc f() int { return zz }\nfunc g() int { return yy }\nvar yy = 1\npanic(1)\nvar zz = 5"); r.Err == nil {
+		t.Fatal("the cell did not fail")
+	}
+	if got, want := n.stream("stderr"), "zz has no value yet where T.M, f uses it"; !strings.Contains(got, want) || strings.Contains(got, "yy has") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	n.ok("zz := 7", "fmt.Print(f(), T{}.M(), g())")
+	if got := n.stream("stdout"); got != "7 7 1" {
+		t.Errorf("got %q, want 7 7 1", got)
+	}
+}
+
 // TestStoppedCell: what a cell has not come to declare has no meaning; what it has declared before it ended stays.
 func TestStoppedCell(t *testing.T) {
 	for _, c := range []struct {
@@ -24,6 +39,9 @@ func TestStoppedCell(t *testing.T) {
 		{"in a function of the cell", "", "func f(n int) int {\n\tif n == 0 {\n\t\tpanic(\"no\")\n\t}\n\treturn f(n - 1)\n}\na := 1\n_ = f(3)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"one that a function of the cell mentions", "", "func f() int { return zz }\npanic(\"no\")\nvar zz = 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"a variable in front of functions", "", "var zz = 5\nfunc f() int { return zz }\npanic(\"no\")", "fmt.Print(zz, f())", "5 5"},
+		{"a function that uses it, afterwards", "", "func f() int { return zz * 2 }\npanic(\"no\")\nvar zz = 5", "zz := 20\nfmt.Print(f())", "40"},
+		{"a method that uses it, afterwards", "", "type T struct{}\nfunc (T) M() int { zz++; return zz }\npanic(\"no\")\nvar zz = 5", "zz := 20\nfmt.Print(T{}.M(), zz)", "21 21"},
+		{"a function that uses it, with another type", "", "func f() int { return zz * 2 }\npanic(\"no\")\nvar zz = 5", "zz := \"s\"\nfmt.Print(zz, f())", "s0"},
 		{"in a loop", "", "a := 0\nfor {\n\ta++\n\tif a > 3 {\n\t\tpanic(a)\n\t}\n}\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"compiled", "", "type T struct{ n int }\na := T{1}\npanic(a)\nzz := T{5}", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"what was declared, compiled", "", "type T struct{ n int }\na := T{1}\npanic(a)\nzz := T{5}", "fmt.Print(a, T{2})", "{1} {2}"},

@@ -96,8 +96,8 @@ func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) (uni
 		b.addSpec(name, path)
 		return false
 	}
-	if cell, ok := b.stopped[name]; ok {
-		b.errs.hints["undefined: "+name] = cell + " ended before it declared it"
+	if gone, ok := b.stopped[name]; ok {
+		b.errs.hints["undefined: "+name] = gone.cell + " ended before it declared it"
 	}
 	member, qualifies := members[id]
 	if !qualifies {

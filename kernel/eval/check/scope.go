@@ -37,7 +37,7 @@ type Scope struct {
 	phantom map[*types.Func]bool         // methods that a refused cell tried to add
 	cells   map[*types.Package]string    // those that declare types, with their names
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
-	stopped map[string]string            // variables without a meaning → the cell that ended before it declared them
+	stopped map[string]forgotten         // by name
 	waiting []*Waiting                   // in the order of their cells
 	wokenBy map[string][]*Waiting        // cell → what it has completed, see sleep
 	marked  *mark                        // the one that may be undone, see Mark

@@ -1,22 +1,45 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // Statement is one of a cell's own, with the variables that have no value before it has run.
 type Statement struct {
 	First, Last int // lines, from 1
 	vars        []*types.Var
+	users       map[*types.Var][]string // functions and methods of the cell that use them
+}
+
+// forgotten is a variable without a meaning, and the cell that ended before it declared it.
+type forgotten struct {
+	v    *types.Var
+	cell string
+}
+
+// Continues returns the variable of an earlier cell whose place one of this cell takes, as it has its name and type, nil for none. Functions
+// that use the earlier one see the new value, also where its cell has ended before it declared it. Call it before the cell is committed.
+func (c *Cell) Continues(v *types.Var) *types.Var {
+	old, ok := c.scope.objects[v.Name()].(*types.Var)
+	if !ok && c.scope.objects[v.Name()] == nil {
+		old = c.scope.stopped[v.Name()].v
+	}
+	if old == nil || !types.Identical(old.Type(), v.Type()) {
+		return nil
+	}
+	return old
 }
 
 // Statements are those of the cell, in order. A variable that takes the place of one of its type, and with that its value, has a value before
 // it is declared. Call it before the cell is committed, between Lock and Unlock.
 func (c *Cell) Statements() (list []Statement) {
+	users := c.users()
 	for _, stmt := range c.Body.Body.List {
-		s := Statement{}
+		s := Statement{users: users}
 		s.First, _ = c.Position(stmt.Pos())
 		s.Last, _ = c.Position(stmt.End() - 1)
 		add := func(v *types.Var) {
@@ -50,9 +73,40 @@ func (c *Cell) Statements() (list []Statement) {
 	return list
 }
 
+// users are, for each variable, the functions and methods of the cell that mention it.
+func (c *Cell) users() map[*types.Var][]string {
+	users := map[*types.Var][]string{}
+	for _, d := range c.Decls {
+		decl, ok := d.(*ast.FuncDecl)
+		if !ok || decl.Body == nil {
+			continue
+		}
+		f, ok := c.Info.Defs[decl.Name].(*types.Func)
+		if !ok {
+			continue
+		}
+		name := f.Name()
+		if recv := Receiver(f); recv != nil {
+			name = recv.Obj().Name() + "." + name
+		}
+		ast.Inspect(decl.Body, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if v, ok := c.Info.Uses[id].(*types.Var); ok && !slices.Contains(users[v], name) {
+				users[v] = append(users[v], name)
+			}
+			return true
+		})
+	}
+	return users
+}
+
 // Stopped forgets the variables of a cell that has ended at a line before it declared them: they have no meaning any more, and who asks
 // for one is told that. Where several statements share the line nobody knows which one it was; zero then tells whether a variable has no value.
-func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *types.Var) bool) {
+// The notes tell of the cell's functions that use such a variable.
+func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *types.Var) bool) (notes []string) {
 	at := func(st Statement) bool { return st.First <= line && line <= st.Last }
 	several := false
 	if first := slices.IndexFunc(list, at); first >= 0 {
@@ -73,10 +127,15 @@ func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *ty
 			}
 			delete(s.objects, name)
 			if s.stopped == nil {
-				s.stopped = map[string]string{}
+				s.stopped = map[string]forgotten{}
 			}
-			s.stopped[name] = cell
+			s.stopped[name] = forgotten{v, cell}
 			gone = append(gone, name)
+			if users := st.users[v]; len(users) > 0 {
+				notes = append(notes, fmt.Sprintf("%s has no value yet where %s uses it, since the cell ended before it declared it: it gets one from a cell that declares %[1]s with its type",
+					name, strings.Join(users, ", ")))
+			}
 		}
 	}
+	return notes
 }

@@ -191,7 +191,7 @@ func (l *Lowerer) Variables(c *check.Cell) *Unit {
 
 // placeOf is the name of a variable: the one that it had, if it is declared anew with the same type.
 func (l *Lowerer) placeOf(c *check.Cell, v *types.Var) string {
-	if old, ok := c.Replaces(v.Name()).(*types.Var); ok && types.Identical(old.Type(), v.Type()) && l.names[old] != "" {
+	if old := c.Continues(v); old != nil && l.names[old] != "" {
 		return l.names[old]
 	}
 	name := l.unique(v.Name())

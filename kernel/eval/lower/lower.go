@@ -328,7 +328,7 @@ func (l *Lowerer) declareVariables() {
 			continue
 		}
 		name := ""
-		if old, ok := c.Replaces(v.Name()).(*types.Var); ok && types.Identical(old.Type(), v.Type()) {
+		if old := c.Continues(v); old != nil {
 			name = l.names[old]
 		}
 		if name == "" {
