@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 // Statement is one of a cell's own, with the variables that have no value before it has run.
 type Statement struct {
-	First, Last int // lines, from 1
+	First, Last int  // lines, from 1
+	deferred    bool // a defer: what it calls runs when others have
+	parts       int  // declarations of variables between its parentheses
 	vars        []*types.Var
 	users       map[*types.Var][]string // functions and methods of the cell that use them
 }
@@ -39,38 +42,68 @@ func (c *Cell) Continues(v *types.Var) *types.Var {
 func (c *Cell) Statements() (list []Statement) {
 	users := c.users()
 	for _, stmt := range c.Body.Body.List {
-		s := Statement{users: users}
-		s.First, _ = c.Position(stmt.Pos())
-		s.Last, _ = c.Position(stmt.End() - 1)
-		add := func(v *types.Var) {
-			if old, ok := c.Replaces(v.Name()).(*types.Var); v.Name() != "_" && (!ok || !types.Identical(old.Type(), v.Type())) {
-				s.vars = append(s.vars, v)
-			}
-		}
-		if m := c.Moved[stmt]; m != nil {
-			s.Last = max(s.Last, s.First)
-			for _, v := range m.Vars {
-				add(v)
-			}
-			for _, init := range m.Inits {
-				last, _ := c.Position(init.Rhs.End() - 1)
-				s.Last = max(s.Last, last)
-				for _, v := range init.Lhs {
-					add(v)
-				}
-			}
-		}
+		m := c.Moved[stmt]
 		if l, ok := stmt.(*ast.LabeledStmt); ok {
 			stmt = l.Stmt
 		}
-		for _, id := range declaredBy(stmt) {
-			if v, ok := c.Info.Defs[id].(*types.Var); ok && c.Local[v] != nil {
-				add(c.Local[v])
-			}
+		if m != nil {
+			list = append(list, c.moved(stmt, m))
+			continue
 		}
+		s := c.declaring(stmt, declaredBy(stmt))
+		_, s.deferred = stmt.(*ast.DeferStmt)
+		s.parts = parts(stmt)
 		list = append(list, s)
 	}
+	for i := range list {
+		list[i].users = users
+	}
 	return list
+}
+
+// parts is how many declarations of variables a statement has, between parentheses.
+func parts(stmt ast.Stmt) int {
+	if s, ok := stmt.(*ast.DeclStmt); ok {
+		if d, ok := s.Decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
+			return len(d.Specs)
+		}
+	}
+	return 0
+}
+
+// declaring is a statement that declares local variables.
+func (c *Cell) declaring(n ast.Stmt, names []*ast.Ident) (s Statement) {
+	s.First, _ = c.Position(n.Pos())
+	s.Last, _ = c.Position(n.End() - 1)
+	for _, id := range names {
+		if v, ok := c.Info.Defs[id].(*types.Var); ok && c.Local[v] != nil {
+			s.add(c, c.Local[v])
+		}
+	}
+	return s
+}
+
+// moved is the place of variables that were moved to the declarations.
+func (c *Cell) moved(n ast.Node, m *Moved) (s Statement) {
+	s.First, _ = c.Position(n.Pos())
+	s.Last, _ = c.Position(n.End() - 1)
+	s.Last = max(s.Last, s.First)
+	s.add(c, m.Vars...)
+	for _, init := range m.Inits {
+		last, _ := c.Position(init.Rhs.End() - 1)
+		s.Last = max(s.Last, last)
+		s.add(c, init.Lhs...)
+	}
+	return s
+}
+
+// add notes variables, but for those that have a value from an earlier cell.
+func (s *Statement) add(c *Cell, vars ...*types.Var) {
+	for _, v := range vars {
+		if old, ok := c.Replaces(v.Name()).(*types.Var); v.Name() != "_" && (!ok || !types.Identical(old.Type(), v.Type())) {
+			s.vars = append(s.vars, v)
+		}
+	}
 }
 
 // users are, for each variable, the functions and methods of the cell that mention it.
@@ -104,13 +137,17 @@ func (c *Cell) users() map[*types.Var][]string {
 }
 
 // Stopped forgets the variables of a cell that has ended at a line before it declared them: they have no meaning any more, and who asks
-// for one is told that. Where several statements share the line nobody knows which one it was; zero then tells whether a variable has no value.
+// for one is told that. Where several declarations share the line nobody knows which one it was, nor how far the cell had come
+// where a deferred call may have failed; zero then tells whether a variable has no value.
 // The notes tell of the cell's functions that use such a variable.
 func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *types.Var) bool) (notes []string) {
 	at := func(st Statement) bool { return st.First <= line && line <= st.Last }
-	several := false
-	if first := slices.IndexFunc(list, at); first >= 0 {
-		several = slices.ContainsFunc(list[first+1:], at)
+	several, deferred := 0, false
+	for _, st := range list {
+		if at(st) {
+			several += max(st.parts, 1)
+		}
+		deferred = deferred || st.deferred && st.First <= line
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +159,7 @@ func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *ty
 		}
 		for _, v := range st.vars {
 			name := v.Name()
-			if s.objects[name] != types.Object(v) || at(st) && several && !zero(v) {
+			if s.objects[name] != types.Object(v) || (deferred || at(st) && several > 1) && !zero(v) {
 				continue
 			}
 			delete(s.objects, name)
