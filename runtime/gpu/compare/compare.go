@@ -66,8 +66,6 @@ type Row struct {
 	Flops float64 `json:"flops"` // likewise
 	CPU   *Times  `json:"cpu,omitempty"`
 	GPU   *Times  `json:"gpu,omitempty"`
-
-	beside *Times // of the CPU of the GPU's machine, where GPU is from a stored result
 }
 
 // Run measures everything on the CPU, and on the GPU where there is one. That there is none is no error: the result says why.

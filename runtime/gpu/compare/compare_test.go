@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -89,14 +90,11 @@ func TestComplete(t *testing.T) {
 	if err := r.Complete(folder); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.GPU.String(), "real, 0 multiprocessors, matrices by , driver 570, measured 2026-02-01"; got != want {
+	if got, want := r.device(), "real, 0 multiprocessors, matrices by , driver 570, measured 2026-02-01"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if g := r.Rows[0].GPU; g == nil || g.Funcs != 2000 {
-		t.Errorf("vector add: got %v, want that of the stored result", g)
-	}
-	if g := r.Rows[1].GPU; g != nil {
-		t.Errorf("matrix multiply: got %v of another size", g)
+	if len(r.Stored.Rows) != 1 || r.Stored.Rows[0].GPU.Funcs != 2000 {
+		t.Errorf("got %+v, want the stored result's vector add, and no multiplication of another size", r.Stored.Rows)
 	}
 	if text := r.String(); !strings.Contains(text, "0.002 ms") || !strings.Contains(text, "No ratios") {
 		t.Errorf("no time of the stored result, or no word of ratios, in:\n%s", text)
@@ -104,12 +102,9 @@ func TestComplete(t *testing.T) {
 	if row := r.grid().Rows[0]; row[2] == "" || row[4] != "" || row[5] != "" {
 		t.Errorf("got %q, want no ratio of two machines", row)
 	}
-	withCPU := stored("2026-06-01", Machine{Device: "real", Driver: "570"}, 2000)
-	withCPU.CPU, withCPU.Rows[0].CPU = Machine{Device: "its own", Cores: 16}, &Times{Whole: 24000}
-	if err := withCPU.Save(filepath.Join(folder, "gpu-e.json")); err != nil {
+	if err := withCPU("2026-06-01").Save(filepath.Join(folder, "gpu-e.json")); err != nil {
 		t.Fatal(err)
 	}
-	r.GPU = Machine{Missing: "no driver"}
 	if err := r.Complete(folder); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +120,121 @@ func TestComplete(t *testing.T) {
 	}
 	if got := r.title(); got != "On another machine: the GPU is up to 3 times as fast (vector add)" {
 		t.Errorf("title: got %s", got)
+	}
+}
+
+// withCPU is a stored result whose machine's CPU was measured too.
+func withCPU(date string) *Result {
+	r := stored(date, Machine{Device: "real", Driver: "570"}, 2001)
+	r.CPU, r.Rows[0].CPU = Machine{Device: "its own", Cores: 16}, &Times{Funcs: 23000, Whole: 24012}
+	return r
+}
+
+// TestSaveCompleted: a stored GPU is written beside the CPU of its own machine, under its own date, and reads as it did; no row of the file has
+// the times of two machines, and no later run takes the file for a result of that GPU.
+func TestSaveCompleted(t *testing.T) {
+	folder := t.TempDir()
+	if err := withCPU("2026-06-01").Save(filepath.Join(folder, "gpu-a.json")); err != nil {
+		t.Fatal(err)
+	}
+	here := func(date string) *Result {
+		return &Result{Date: date, CPU: Machine{Device: "here", Cores: 2}, GPU: Machine{Missing: "no driver"}, Rows: []Row{
+			{Work: "vector add", Size: "100 elements", CPU: &Times{Funcs: 900_000, Whole: 900_000}},
+		}}
+	}
+	r := here("2026-11-29")
+	if err := r.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "gpu-b.json")
+	if err := r.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type plain struct { // what any reader sees
+		Date string
+		CPU  struct{ Device string }
+		GPU  struct{ Device, Missing string }
+		Rows []struct{ CPU, GPU map[string]float64 }
+	}
+	var got struct {
+		plain
+		Stored plain
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.GPU.Device != "" || got.GPU.Missing != "no driver" || got.Rows[0].GPU != nil {
+		t.Errorf("this machine has no GPU, and its file says %+v, %v", got.GPU, got.Rows[0].GPU)
+	}
+	with := got.Stored
+	if with.Date != "2026-06-01" || with.CPU.Device != "its own" || with.GPU.Device != "real" || len(with.Rows) != 1 {
+		t.Fatalf("got %+v, want the machine and date of the stored result", with)
+	}
+	if of := with.Rows[0]; of.CPU["wholeNanoseconds"] != 24012 || of.GPU["wholeNanoseconds"] != 8004 {
+		t.Errorf("got %v, want the times there", of)
+	}
+	back := &Result{}
+	if err := json.Unmarshal(raw, back); err != nil {
+		t.Fatal(err)
+	}
+	if back.String() != r.String() || back.title() != r.title() {
+		t.Errorf("got %s:\n%s\nwant %s:\n%s", back.title(), back, r.title(), r)
+	}
+	next := here("2026-11-30")
+	if err := next.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	if next.Stored == nil || next.Stored.Date != "2026-06-01" || next.Stored.CPU.Device != "its own" {
+		t.Errorf("got %+v, want the result of the machine that has the GPU", next.Stored)
+	}
+}
+
+// TestCompleteWithCopies: a file of the time when Save wrote a stored GPU as the run's own is no result of that GPU, and all others are read.
+func TestCompleteWithCopies(t *testing.T) {
+	folder := t.TempDir()
+	copied := withCPU("2026-11-29")
+	copied.CPU, copied.Rows[0].CPU = Machine{Device: "here", Cores: 2}, &Times{Funcs: 900_000, Whole: 900_000}
+	copied.Rows = append(copied.Rows, Row{Work: "forest fit", CPU: &Times{1, 1}})
+	for name, r := range map[string]*Result{"gpu-a.json": copied, "gpu-b.json": withCPU("2026-06-01")} {
+		if err := r.Save(filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		save *Result
+		want string
+	}{
+		{"a copy", nil, "2026-06-01"},
+		{"one that was measured anew", stored("2026-12-01", Machine{Device: "real", Driver: "570"}, 2002), "2026-12-01"},
+	} {
+		if test.save != nil {
+			if err := test.save.Save(filepath.Join(folder, "gpu-c.json")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := &Result{GPU: Machine{Missing: "no driver"}, Rows: []Row{{Work: "vector add", Size: "100 elements"}}}
+		if err := r.Complete(folder); err != nil {
+			t.Fatal(err)
+		}
+		if r.Stored == nil || r.Stored.Date != test.want {
+			t.Errorf("%s: got %+v, want that of %s", test.name, r.Stored, test.want)
+		}
+	}
+}
+
+// TestSameNames: works of one name and size keep times of their own.
+func TestSameNames(t *testing.T) {
+	r := &Result{Rows: []Row{{Work: "own", CPU: &Times{1000, 1000}}, {Work: "own", CPU: &Times{3000, 3000}}}}
+	if rows := r.grid().Rows; rows[0][1] != "0.001 ms" || rows[1][1] != "0.003 ms" {
+		t.Errorf("got %q", rows)
+	}
+	if c, err := r.Bars(); err != nil || !strings.Contains(c.String(), "own 0.001, own 0.003") {
+		t.Errorf("got %v, %v", c, err)
 	}
 }
 
@@ -193,7 +303,7 @@ func TestCompleteOtherSizes(t *testing.T) {
 	if err := r.Complete(folder); err != nil {
 		t.Fatal(err)
 	}
-	if want := "no driver; and the stored result of real, 2026-02-01, is of other sizes"; r.GPU.Missing != want || r.GPU.Stored != "" {
+	if want := "no driver; and the stored result of real, 2026-02-01, is of other sizes"; r.GPU.Missing != want || r.Stored != nil {
 		t.Errorf("got %+v, want %s", r.GPU, want)
 	}
 	if got := r.title(); !strings.Contains(got, "The CPU alone") {

@@ -25,24 +25,19 @@ type Machine struct {
 	BLAS     string `json:"blas,omitempty"`
 	Driver   string `json:"driver,omitempty"`
 	Emulated bool   `json:"emulated,omitempty"` // the GPU is one that the CPU plays: its times say nothing of GPUs
-	Stored   string `json:"-"`                  // date of the stored result that the column is from; "" where it is this run's
 	Missing  string `json:"missing,omitempty"`  // why there is no such column
 }
 
 // String names the machine as labels do.
 func (m Machine) String() string {
-	text := m.Missing
 	switch {
 	case m.Device == "":
+		return m.Missing
 	case m.Driver == "": // the CPU
-		text = fmt.Sprintf("%s, %d cores, matrices by %s", m.Device, m.Cores, m.BLAS)
+		return fmt.Sprintf("%s, %d cores, matrices by %s", m.Device, m.Cores, m.BLAS)
 	default:
-		text = fmt.Sprintf("%s, %d multiprocessors, matrices by %s, driver %s", m.Device, m.Cores, m.BLAS, m.Driver)
+		return fmt.Sprintf("%s, %d multiprocessors, matrices by %s, driver %s", m.Device, m.Cores, m.BLAS, m.Driver)
 	}
-	if m.Stored != "" {
-		text += ", measured " + m.Stored
-	}
-	return text
 }
 
 // kind is what headings and legends call a machine that is a GPU, or plays one.
@@ -53,14 +48,16 @@ func (m Machine) kind() string {
 	return "GPU"
 }
 
-// Result is the CPU beside the GPU. It shows as a table.
+// Result is the CPU beside the GPU of one machine. It shows as a table, and so does what its JSON is read into.
 type Result struct {
 	Date string  `json:"date"` // of the run, in UTC
 	CPU  Machine `json:"cpu"`
 	GPU  Machine `json:"gpu"`
-	Rows []Row   `json:"rows"`
+	Rows []Row   `json:"rows"` // no row has times of two machines
 
-	beside Machine // the CPU of the GPU's machine, where the GPU's column is from a stored result
+	// Stored is what another run has measured of these works on a real GPU and on the CPU beside it; see Complete. It stands apart in JSON as
+	// well, so that nobody divides the CPU of one machine by the GPU of another.
+	Stored *Result `json:"stored,omitempty"`
 }
 
 // describe takes down what a session worked on.
@@ -80,48 +77,82 @@ func (r *Result) MIMEBundle() map[string]any { return r.grid().MIMEBundle() }
 func (r *Result) String() string { return r.grid().Text() }
 
 func (r *Result) grid() grid.Grid {
-	kind := r.GPU.kind()
-	elsewhere := r.beside.Device != ""
+	with := r.withGPU()
+	device, kind := with.device(), with.GPU.kind()
 	g := grid.Grid{
 		Header: []string{"", "CPU", kind, kind + ", funcs", "CPU / " + kind, "CPU / funcs"},
-		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + ".",
+		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + device + ".",
 	}
+	elsewhere := with != r && with.CPU.Device != ""
 	switch {
-	case r.GPU.Stored == "":
 	case elsewhere:
 		g.Header = []string{"", "CPU here", "CPU there", kind + " there", "its funcs", "CPU / " + kind, "CPU / funcs"}
-		g.Note += " CPU there: " + r.beside.String() + ". The ratios compare the two there."
-	default:
+		g.Note += " CPU there: " + with.CPU.String() + ". The ratios compare the two there."
+	case with != r:
 		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
 	}
 	for _, row := range r.Rows {
-		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
-		if row.CPU != nil {
-			line[1] = brief(row.CPU.Whole)
-		}
-		if row.GPU != nil {
-			line[2], line[3] = brief(row.GPU.Whole), brief(row.GPU.Funcs)
-		}
-		if of := r.cpuOf(row); r.pair(row) {
-			line[4], line[5] = ratio(of.Whole, row.GPU.Whole), ratio(of.Whole, row.GPU.Funcs)
-		}
+		of := r.in(with, row)
+		line := append([]string{row.Work + ", " + row.Size, wholeOf(row.CPU)}, of.cells()...)
 		if elsewhere {
-			line = slices.Insert(line, 2, "")
-			if row.beside != nil {
-				line[2] = brief(row.beside.Whole)
-			}
+			line = slices.Insert(line, 2, wholeOf(of.CPU))
 		}
 		g.Rows = append(g.Rows, line)
 	}
 	return g
 }
 
-// cpuOf is what the CPU took that the GPU of a row is compared with: that of its own machine; nil where that is not known.
-func (r *Result) cpuOf(row Row) *Times {
-	if r.GPU.Stored == "" {
-		return row.CPU
+// withGPU is the result whose GPU is shown: the stored one, where there is one.
+func (r *Result) withGPU() *Result {
+	if r.Stored != nil {
+		return r.Stored
 	}
-	return row.beside
+	return r
+}
+
+// device names the GPU that is shown, and says of when a stored one is.
+func (r *Result) device() string {
+	if with := r.withGPU(); with != r {
+		return with.GPU.String() + ", measured " + with.Date
+	}
+	return r.GPU.String()
+}
+
+// in is what another result has of the work of a row of r: no times where it lacks that.
+func (r *Result) in(other *Result, row Row) Row {
+	if other == r {
+		return row
+	}
+	if i := slices.IndexFunc(other.Rows, row.same); i >= 0 {
+		return other.Rows[i]
+	}
+	return Row{Work: row.Work, Size: row.Size}
+}
+
+// same tells whether two rows are of one work.
+func (row Row) same(other Row) bool { return row.Work == other.Work && row.Size == other.Size }
+
+// pair tells whether a work was measured on both.
+func (row Row) pair() bool { return row.CPU != nil && row.GPU != nil }
+
+// cells are what a table says of the GPU: its times, and what the CPU beside it took, divided by them.
+func (row Row) cells() []string {
+	cells := []string{wholeOf(row.GPU), "", "", ""}
+	if row.GPU != nil {
+		cells[1] = brief(row.GPU.Funcs)
+	}
+	if row.pair() {
+		cells[2], cells[3] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
+	}
+	return cells
+}
+
+// wholeOf is the cell of what a work took; "" where that was not measured.
+func wholeOf(t *Times) string {
+	if t == nil {
+		return ""
+	}
+	return brief(t.Whole)
 }
 
 // brief is a time with three digits, in milliseconds or, from 1 s on, in seconds.
@@ -151,22 +182,19 @@ func threeDigits(x float64) string {
 // that machine, and the CPU of this one is left out; where that machine's CPU was not measured, the GPU is left out. Where some works were
 // measured on both, the caption names those that were not.
 func (r *Result) Bars() (*chart.Chart, error) {
-	kind := r.GPU.kind()
+	kind := r.withGPU().GPU.kind()
 	var names, lacking []string
 	var cpu, funcs, whole []float64
-	both := slices.ContainsFunc(r.Rows, r.pair)
+	from, both := r.bothOn()
 	for _, row := range r.Rows {
-		of := row.CPU
-		if both {
-			of = r.cpuOf(row)
-		}
-		if of == nil || both && !r.pair(row) {
+		of := r.in(from, row)
+		if of.CPU == nil || both && of.GPU == nil {
 			lacking = append(lacking, row.Work+", "+row.Size)
 			continue
 		}
-		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(of.Whole))
+		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(of.CPU.Whole))
 		if both {
-			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
+			funcs, whole = append(funcs, inMilliseconds(of.GPU.Funcs)), append(whole, inMilliseconds(of.GPU.Whole))
 		}
 	}
 	groups, subtitle := []chart.Series{{Name: "CPU", Y: cpu}}, "milliseconds, from data in the machine's memory to the result there"
@@ -174,38 +202,40 @@ func (r *Result) Bars() (*chart.Chart, error) {
 		subtitle += "; and of funcs only"
 		groups = append(groups, chart.Series{Name: kind, Y: whole}, chart.Series{Name: kind + ", funcs only", Y: funcs})
 	}
-	machine := r.CPU
-	if both && r.beside.Device != "" {
-		machine = r.beside
-	}
-	caption := "CPU: " + machine.String() + ". " + kind + ": " + r.GPU.String() + "."
+	caption := "CPU: " + from.CPU.String() + ". " + kind + ": " + r.device() + "."
 	if len(lacking) > 0 {
 		caption += " Not measured on both: " + strings.Join(lacking, "; ") + "."
 	}
 	return chart.Bars(names, groups, chart.Options{Title: r.title(), Subtitle: subtitle, Caption: caption})
 }
 
-// pair tells whether a work was measured on a GPU and on the CPU of the same machine.
-func (r *Result) pair(row Row) bool { return row.GPU != nil && r.cpuOf(row) != nil }
+// bothOn is the result whose CPU is drawn, and whether its GPU is too: where it has measured a work on both.
+func (r *Result) bothOn() (from *Result, both bool) {
+	if with := r.withGPU(); slices.ContainsFunc(with.Rows, Row.pair) {
+		return with, true
+	}
+	return r, false
+}
 
 // title says the finding.
 func (r *Result) title() string {
-	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, r.pair) {
+	from, both := r.bothOn()
+	if !both {
 		return "The CPU alone: there is no GPU to compare with"
 	}
-	if r.GPU.Emulated {
+	if from.GPU.Emulated {
 		return "A CPU emulation of a GPU: its times say nothing"
 	}
 	where := ""
-	if r.GPU.Stored != "" {
+	if from != r {
 		where = "On another machine: "
 	}
 	most, what := math.Inf(-1), ""
-	for _, row := range r.Rows {
-		if !r.pair(row) {
+	for _, row := range from.Rows {
+		if !row.pair() {
 			continue
 		}
-		if times := quotient(r.cpuOf(row).Whole, row.GPU.Whole); times > most {
+		if times := quotient(row.CPU.Whole, row.GPU.Whole); times > most {
 			most, what = times, row.Work
 		}
 	}
@@ -217,7 +247,7 @@ func (r *Result) title() string {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// Save writes the result as JSON.
+// Save writes the result as JSON. A GPU of another machine is in its field stored, with its date and the CPU beside it.
 func (r *Result) Save(path string) error {
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
@@ -229,37 +259,58 @@ func (r *Result) Save(path string) error {
 	return nil
 }
 
-// Complete fills the GPU's column from the newest result of a real GPU that is stored in a folder, if this run had none; the column then
-// says of when it is, and its ratios are to the CPU of that machine. A result of other sizes fills nothing, and the reason says so. A folder that is not there has no results.
+// Complete adds the newest result of a real GPU that is stored in a folder, if this run had none: Stored is what that result has of the same
+// works, of the same sizes. A result of other sizes adds nothing, and the reason in GPU.Missing says so. A folder that is not there has no
+// results. A result that shows a stored GPU itself is none of that GPU.
 func (r *Result) Complete(folder string) error {
 	if r.GPU.Missing == "" {
 		return nil
 	}
-	stored, err := newest(folder)
+	found, err := newest(folder)
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if stored == nil {
-		r.GPU.Missing += "; and no result of a real GPU is stored"
+	if found == nil {
+		r.lack("no result of a real GPU is stored")
 		return nil
 	}
-	filled := false
-	for i, row := range r.Rows {
-		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.GPU != nil && s.Work == row.Work && s.Size == row.Size })
-		if at >= 0 {
-			r.Rows[i].GPU, r.Rows[i].beside, filled = stored.Rows[at].GPU, stored.Rows[at].CPU, true
+	stored := &Result{Date: found.Date, CPU: found.CPU, GPU: found.GPU}
+	for _, row := range r.Rows {
+		if of := r.in(found, row); of.GPU != nil {
+			stored.Rows = append(stored.Rows, of)
 		}
 	}
-	if !filled {
-		r.GPU.Missing += fmt.Sprintf("; and the stored result of %s, %s, is of other sizes", stored.GPU.Device, stored.Date)
+	if len(stored.Rows) == 0 {
+		r.lack(fmt.Sprintf("the stored result of %s, %s, is of other sizes", found.GPU.Device, found.Date))
 		return nil
 	}
-	r.GPU, r.GPU.Stored, r.beside = stored.GPU, stored.Date, stored.CPU
+	r.Stored = stored
 	return nil
 }
 
-// newest reads the newest result of a real GPU; nil where there is none.
-func newest(folder string) (found *Result, err error) {
+// lack says why there is no stored GPU, unless there is one of an earlier Complete.
+func (r *Result) lack(why string) {
+	if r.Stored == nil {
+		r.GPU.Missing += "; and " + why
+	}
+}
+
+// newest finds the newest result of a real GPU; nil where there is none.
+func newest(folder string) (*Result, error) {
+	all, err := read(folder)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range slices.Backward(all) {
+		if !slices.ContainsFunc(all[:i], r.copies) {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// read reads the results of real GPUs in a folder, the oldest first. One that shows a stored GPU has none of its own.
+func read(folder string) (all []*Result, err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "gpu-*.json"))
 	if err != nil {
 		return nil, err
@@ -276,9 +327,20 @@ func newest(folder string) (found *Result, err error) {
 		if err := json.Unmarshal(raw, r); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if r.GPU.Missing == "" && !r.GPU.Emulated && (found == nil || r.Date > found.Date) {
-			found = r
+		if r.GPU.Missing == "" && !r.GPU.Emulated {
+			all = append(all, r)
 		}
 	}
-	return found, nil
+	slices.SortStableFunc(all, func(a, b *Result) int { return strings.Compare(a.Date, b.Date) })
+	return all, nil
+}
+
+// copies tells whether the times of r's GPU are those of an older result, to the nanosecond. Save once wrote a stored GPU as the run's own,
+// under the run's date and beside its CPU, and such files are still about.
+func (r *Result) copies(older *Result) bool {
+	of := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.GPU == nil })
+	return older.Date < r.Date && len(of) > 0 && !slices.ContainsFunc(of, func(row Row) bool {
+		other := r.in(older, row)
+		return other.GPU == nil || *other.GPU != *row.GPU
+	})
 }
