@@ -1,6 +1,7 @@
 package house
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
@@ -98,6 +99,35 @@ func anchors(text string) (all []string) {
 		all = append(all, strings.ReplaceAll(name, " ", "-"))
 	}
 	return all
+}
+
+// TestFigures: each figure of the notebooks says what its data is, as the README promises. Where that is a matter of machines, it names those.
+func TestFigures(t *testing.T) {
+	tree := os.DirFS("../..")
+	names, err := fs.Glob(tree, "notebooks/*.ipynb")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("got notebooks %v, %v", names, err)
+	}
+	measured, machine := regexp.MustCompile(`seconds"|"Measured"`), regexp.MustCompile(`cpu\.Label|machines`)
+	for _, name := range names {
+		var book struct{ Cells []struct{ Source []string } }
+		if err := json.Unmarshal([]byte(readDoc(t, tree, name)), &book); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range book.Cells {
+			for i, options := range strings.Split(strings.Join(c.Source, ""), "chart.Options{") {
+				if i == 0 {
+					continue
+				}
+				switch _, caption, has := strings.Cut(options, "Caption:"); {
+				case !has:
+					t.Errorf("%s: a figure without a caption: %.80q", name, options)
+				case measured.MatchString(options) && !machine.MatchString(caption):
+					t.Errorf("%s: a figure of times that names no machine: %.80q", name, options)
+				}
+			}
+		}
+	}
 }
 
 // TestParts: each target of the Makefile that tests something is a part of "make test-all", and each part calls a target.
