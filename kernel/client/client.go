@@ -114,12 +114,23 @@ func newPending(publish func(wire.Message)) *pending {
 // retry is the pause between attempts to connect to a kernel that does not listen yet.
 const retry = 5 * time.Millisecond
 
+// refusals is how many times in a row a kernel leaves a HELLO without an answer until its key is taken for another one: within a second or
+// so, for the pause doubles after each, up to slowly. A kernel that ends in the middle of a handshake does so once, and one that a flood of
+// connections reaches, and that ends the oldest of them, a few times.
+const (
+	refusals = 10
+	slowly   = 200 * time.Millisecond
+)
+
 // Connect waits until a kernel serves at a connection: until it has answered kernel_info_request and something was heard on
-// iopub. ctx bounds only the waiting.
+// iopub. ctx bounds only the waiting. Of a kernel that encrypts it needs the public key alone; with another kernel's it fails soon.
 func Connect(ctx context.Context, conn wire.Connection, o Options) (*Client, error) {
 	session, err := wire.NewSession(conn.Key, conn.Scheme, "client")
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if conn.Encrypted() && conn.CurvePublic == (wire.CurveKey{}) {
+		return nil, errors.New("connect: the kernel's public CURVE key is missing: its secret one is no use to a client")
 	}
 	c := &Client{
 		session: session, options: o, published: make(chan struct{}), pending: map[string]*pending{},
@@ -159,9 +170,9 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 	return nil
 }
 
-// patiently dials until it works, ctx ends, or there is a kernel that encrypts where we do not, or does not where we do.
+// patiently dials until it works, ctx ends, or there is a kernel that encrypts where we do not, does not where we do, or has another key.
 func patiently(ctx context.Context, dial func() (Conn, error)) (*line, error) {
-	for {
+	for refused, pause := 0, retry; ; {
 		conn, err := dial()
 		if err == nil {
 			return &line{Conn: conn, ended: make(chan struct{})}, nil
@@ -169,10 +180,16 @@ func patiently(ctx context.Context, dial func() (Conn, error)) (*line, error) {
 		if errors.Is(err, zmq.ErrMechanism) {
 			return nil, fmt.Errorf("%w: only one of the kernel and its client encrypts; does the kernel know CURVE keys?", err)
 		}
+		if refused, pause = refused+1, min(2*pause, slowly); !errors.Is(err, zmq.ErrHello) {
+			refused, pause = 0, retry
+		}
+		if refused == refusals && ctx.Err() == nil {
+			return nil, fmt.Errorf("%w, %d times: the key is not the kernel's; is the connection file that of an earlier kernel?", err, refused)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w (last attempt: %w)", context.Cause(ctx), err)
-		case <-time.After(retry):
+		case <-time.After(pause):
 		}
 	}
 }

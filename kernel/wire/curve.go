@@ -17,7 +17,7 @@ import (
 type CurveKey [32]byte
 
 // CurveKeys are the keys of a kernel whose channels are encrypted with CurveZMQ. The kernel is the server; its clients need its public key,
-// and may use the pair as their own. The zero value is a kernel whose channels are not encrypted.
+// and no more. The zero value is a kernel whose channels are not encrypted.
 type CurveKeys struct {
 	CurvePublic CurveKey `json:"curve_publickey,omitzero"`
 	CurveSecret CurveKey `json:"curve_secretkey,omitzero"`

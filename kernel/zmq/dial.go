@@ -50,7 +50,8 @@ func DialRequester(ctx context.Context, at wire.Endpoint) (*Conn, error) {
 	return c, nil
 }
 
-// dial makes one attempt; ctx bounds it, the handshake included. A peer that encrypts where this one does not is an ErrMechanism.
+// dial makes one attempt; ctx bounds it, the handshake included. A peer that encrypts where this one does not is an ErrMechanism,
+// and one that leaves our HELLO without an answer an ErrHello.
 func dial(ctx context.Context, at wire.Endpoint, kind zmq4.SocketType, identity string) (c *Conn, err error) {
 	var d net.Dialer
 	raw, err := d.DialContext(ctx, at.Network, at.Address)

@@ -187,6 +187,8 @@ func TestMechanismsMustBeTheSame(t *testing.T) {
 				t.Errorf("got %v, want an error that names %s", err, c.want)
 			} else if differ := c.server.Encrypted() != c.client.Encrypted(); errors.Is(err, ErrMechanism) != differ {
 				t.Errorf("got %v, want ErrMechanism only where one encrypts and the other does not", err)
+			} else if errors.Is(err, ErrHello) == differ {
+				t.Errorf("got %v, want ErrHello only where both encrypt", err)
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -13,8 +13,13 @@ import (
 	"cancha/kernel/zmq/curve"
 )
 
-// ErrMechanism reports a peer that encrypts where we do not, or the other way round.
-var ErrMechanism = errors.New("zmq: another security mechanism")
+// Errors of a connection that encryption keeps from coming about.
+var (
+	ErrMechanism = errors.New("zmq: another security mechanism") // the peer encrypts where we do not, or the other way round
+	// ErrHello comes where a server that encrypts has not answered our HELLO. It has another key than the one that we have for it, or it
+	// ended just then: CURVE does not tell which.
+	ErrHello = errors.New("zmq: no answer to HELLO")
+)
 
 // open makes a connection of the library's on a link: greeting and handshake.
 func open(l *link, keys wire.CurveKeys, kind zmq4.SocketType, identity string, server bool) (*zmq4.Conn, error) {
@@ -108,7 +113,7 @@ func (h *curveHandshake) asServer(conn *zmq4.Conn, mine []byte) (theirs []byte, 
 }
 
 func (h *curveHandshake) asClient(conn *zmq4.Conn, mine []byte) (theirs []byte, err error) {
-	client := curve.NewClient(h.keys, h.keys.Public) // the connection file has one pair, for both sides
+	client := curve.NewClient(curve.NewPair(), h.keys.Public) // servers ask no client who it is, so that one needs the public key alone
 	hello, err := client.Hello()
 	if err != nil {
 		return nil, err
@@ -118,7 +123,7 @@ func (h *curveHandshake) asClient(conn *zmq4.Conn, mine []byte) (theirs []byte, 
 	}
 	welcome, err := expect(conn, zmq4.CmdWelcome)
 	if err != nil {
-		return nil, fmt.Errorf("no answer to HELLO, is the server's key another one? %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrHello, err)
 	}
 	initiate, err := client.Initiate(welcome, mine)
 	if err != nil {
