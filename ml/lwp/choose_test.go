@@ -56,15 +56,44 @@ func TestChooseAmongFew(t *testing.T) {
 	}
 }
 
-// TestRegression: the regression is the baseline of that name, and comes back from its file.
+// TestRegression: each regression is the baseline of that name, and comes back from its file.
 func TestRegression(t *testing.T) {
-	ms := loadSeason(t)
-	m := fitForest(t, ms, Config{Target: Regression})
-	baseline, err := FitRatedPoisson(ms)
-	if err != nil {
-		t.Fatal(err)
+	for _, test := range []struct {
+		target Target
+		name   string
+		fit    func(*Matches) (*Poisson, error)
+	}{{Regression, "Poisson + xG + ratings", FitRatedPoisson}, {Published, "Poisson + xG", FitPoisson}} {
+		t.Run(string(test.target), func(t *testing.T) {
+			ms := loadSeason(t)
+			m := fitForest(t, ms, Config{Target: test.target})
+			baseline, err := test.fit(ms)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, model := range []*Model{m, saved(t, m)} {
+				if model.Name() != test.name || model.Importance() != nil || model.Info.Trees != 0 || model.Info.Target != test.target {
+					t.Errorf("got %+v", model.Info)
+				}
+				if text := model.MIMEBundle()["text/plain"].(string); !strings.Contains(text, "Poisson regression") {
+					t.Errorf("got\n%s", text)
+				}
+				got, want := model.Predict(ms), baseline.Predict(ms)
+				for i := range want.P {
+					if !slices.Equal(got.P[i], want.P[i]) {
+						t.Fatalf("row %d: got %v, want %v", i, got.P[i], want.P[i])
+					}
+				}
+			}
+			if _, err := FitBand(t.Context(), ms, m, BandConfig{Refits: 10}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	want := baseline.Predict(ms)
+}
+
+// saved is a model as it comes back from its file.
+func saved(t *testing.T, m *Model) *Model {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
@@ -73,22 +102,34 @@ func TestRegression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, model := range []*Model{m, back} {
-		got := model.Predict(ms)
-		for i := range want.P {
-			if !slices.Equal(got.P[i], want.P[i]) {
-				t.Fatalf("row %d: got %v, want %v", i, got.P[i], want.P[i])
-			}
-		}
-		if model.Name() != baseline.Name() || model.Importance() != nil || model.Info.Trees != 0 {
-			t.Errorf("got %+v", model.Info)
-		}
-		if text := model.MIMEBundle()["text/plain"].(string); !strings.Contains(text, "Poisson regression") {
-			t.Errorf("got\n%s", text)
-		}
+	return back
+}
+
+// TestBaselineIsChosen: what others compare with can be chosen, judged and saved as any other model.
+func TestBaselineIsChosen(t *testing.T) {
+	train, later := simulated(t, 5, 60), simulated(t, 6, 30)
+	stump := Config{Target: Outcome, Forest: forest.Config{Trees: 1, MaxDepth: 1}}
+	choice, err := Choose(t.Context(), train, learner("stump", stump), learner("Poisson + xG", Config{Target: Published}))
+	if err != nil || choice.Name != "Poisson + xG" {
+		t.Fatalf("got %+v, %v", choice, err)
 	}
-	if _, err := FitBand(t.Context(), ms, m, BandConfig{Refits: 10}); err != nil {
-		t.Error(err)
+	m := fitForest(t, train, Config{Target: Published})
+	report, err := Evaluate(train, later, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(report.Models); n != 4 {
+		t.Errorf("%d rows: the baseline of the same name stands there twice", n)
+	}
+	if err := report.Refer(choice.Name); err != nil {
+		t.Fatal(err)
+	}
+	s, err := report.Find(m.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := saved(t, m).Info.Metrics["log_loss"]; got != s.LogLoss || got == 0 {
+		t.Errorf("the file has a log loss of %v, and the report %v", got, s.LogLoss)
 	}
 }
 

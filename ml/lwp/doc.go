@@ -5,13 +5,13 @@
 // A [State] sums up the events seen so far; it does not depend on their order and is the same in a table and in a
 // stream. [Ratings] follow the teams through earlier results and give a [Prior]. Both together are a row.
 //
-// Four targets can be learned. Outcome: a forest of classes answers with the three probabilities, which Config.Calibrate puts
+// Five targets can be learned. Outcome: a forest of classes answers with the three probabilities, which Config.Calibrate puts
 // right. RemainingGoals: a forest of numbers answers by how many times each side will outscore what its prior promises for the
 // time that is left; two Poisson variables with these means decide the match (Skellam). It reads time and prior through
 // their known effect, so its trees need to learn only what the match itself adds. Average: Poisson regressions of remaining
 // goals, by several measures of the teams' strength, and a forest of what they miss, averaged on the logarithms of their rates;
-// the forest's weight is chosen by forward chaining inside the training matches. Regression is one such regression alone, the
-// plainest of all. Another [Classifier] can learn Outcome in
+// the forest's weight is chosen by forward chaining inside the training matches. Regression is one such regression alone, and
+// Published the plainest of all: it knows no more of the teams than Elo. Another [Classifier] can learn Outcome in
 // the forest's place; package nn's networks do. All of them stand behind one seam (estimator.go) and serve tables and streams.
 //
 // [Choose] chooses among kinds of models inside the training matches. [Evaluate] compares them with what they have to beat, on

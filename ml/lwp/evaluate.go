@@ -55,7 +55,7 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	}
 	best := len(r.Models)
 	for _, m := range models {
-		if m.Info.Kind != "" || m.Info.Target == Average || m.Info.Target == Regression {
+		if m.Info.Kind != "" || m.Info.Target == Average || m.Info.Target.regression() {
 			r.called = "model"
 		}
 		s := score(m.Predict(later))

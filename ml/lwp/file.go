@@ -20,7 +20,8 @@ import (
 // calibrated, by the regression under meta "calibration". An average's regressions stand as meta "poisson" and the array "poisson.coefficient" (float64, one regression
 // after another). What the ratings know of strengths stands in "ratings.strengths" (float64, a team's one after another), "ratings.seen" (int32,
 // the day of its last match) and meta "levels"; files of
-// older programs have none. Version 5 is a regression alone: meta "regression" and the array "poisson.coefficient".
+// older programs have none. Version 5 is a regression alone: meta "regression" and the array "poisson.coefficient". Version 6 is the same
+// of the regression as it is published.
 const (
 	fileKind       = "lwp"
 	forestVersion  = 3 // of forests
@@ -28,7 +29,9 @@ const (
 	averageVersion = 4
 	// of a regression without a forest
 	regressionVersion = 5
-	fileVersion       = regressionVersion // the newest
+	// of the published one, which looks at other columns
+	publishedVersion = 6
+	fileVersion      = publishedVersion // the newest
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -46,8 +49,11 @@ func (m *Model) Save(path string) error {
 	if m.Info.Target == Average || m.Info.Calibrated {
 		f.Version = averageVersion
 	}
-	if m.Info.Target == Regression {
+	switch m.Info.Target {
+	case Regression:
 		f.Version = regressionVersion
+	case Published:
+		f.Version = publishedVersion
 	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
@@ -154,8 +160,8 @@ func loadEstimator(f *modelfile.File, i Info, load func(file *modelfile.File, pr
 		return remaining{r}, err
 	case Average:
 		return loadAverage(f, i)
-	case Regression:
-		return loadRegression(f)
+	case Regression, Published:
+		return loadRegression(f, i.Target.formula())
 	}
 	return nil, fmt.Errorf("target %q: %w", i.Target, modelfile.ErrDamaged)
 }

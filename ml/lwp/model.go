@@ -21,13 +21,25 @@ type Target string
 const (
 	Outcome        Target = "outcome"
 	RemainingGoals Target = "remaining-goals"
-	Average        Target = "average" // what Poisson regressions of remaining goals miss, averaged with them
-	Regression     Target = "poisson" // no forest: the Poisson regression of FitRatedPoisson
+	Average        Target = "average"           // what Poisson regressions of remaining goals miss, averaged with them
+	Regression     Target = "poisson"           // no forest: the Poisson regression of FitRatedPoisson
+	Published      Target = "poisson-published" // no forest: the Poisson regression of FitPoisson
 )
+
+// regression tells whether it is a Poisson regression without a forest.
+func (t Target) regression() bool { return t == Regression || t == Published }
+
+// formula is what such a regression looks at.
+func (t Target) formula() formula {
+	if t == Published {
+		return published()
+	}
+	return rated()
+}
 
 // Config says how a model is trained.
 type Config struct {
-	Name   string // in tables; empty: "forest, " and the target, "average of Poisson and forest" or "Poisson + xG + ratings"
+	Name   string // in tables; empty: "forest, " and the target, "average of Poisson and forest", "Poisson + xG + ratings" or "Poisson + xG"
 	Target Target // empty: RemainingGoals
 	// Calibrate puts the probabilities of a forest of outcomes right on matches that it has not seen; it costs four more forests. The
 	// others are calibrated as they are: for them it is an error.
@@ -35,8 +47,8 @@ type Config struct {
 	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows; the square root of
 	// the number of columns. Rows are always drawn by whole matches, whatever ByGroup says; on a Trainer, which knows no groups, row by
 	// row. With Calibrate its Trainer grows all five forests, for a calibration must see forests like the one that it puts right. An
-	// Average is fitted here: it is made of many small fits, and with a Trainer it is an error. So it is for a Regression, which has no forest
-	// and does not look at the rest.
+	// Average is fitted here: it is made of many small fits, and with a Trainer it is an error. So it is for a Regression or Published, which have no
+	// forest and do not look at the rest.
 	Forest forest.Config
 }
 
@@ -45,8 +57,8 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target == "" {
 		c.Target = RemainingGoals
 	}
-	if !slices.Contains([]Target{Outcome, RemainingGoals, Average, Regression}, c.Target) {
-		return c, fmt.Errorf("lwp: target %q is not %q, %q, %q or %q", c.Target, Outcome, RemainingGoals, Average, Regression)
+	if !slices.Contains([]Target{Outcome, RemainingGoals, Average, Regression, Published}, c.Target) {
+		return c, fmt.Errorf("lwp: target %q is not %q, %q, %q, %q or %q", c.Target, Outcome, RemainingGoals, Average, Regression, Published)
 	}
 	if c.Calibrate && c.Target != Outcome {
 		return c, fmt.Errorf("lwp: Calibrate on target %q; only a forest of target %q is calibrated", c.Target, Outcome)
@@ -54,8 +66,8 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target == Average && c.Forest.Trainer != nil {
 		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): it is many small fits beside regressions; leave Trainer out, or choose %q or %q", Average, c.Forest.Trainer, Outcome, RemainingGoals)
 	}
-	if c.Target == Regression && c.Forest.Trainer != nil {
-		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): a regression has no forest to grow there; leave Trainer out", Regression, c.Forest.Trainer)
+	if c.Target.regression() && c.Forest.Trainer != nil {
+		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): a regression has no forest to grow there; leave Trainer out", c.Target, c.Forest.Trainer)
 	}
 	if c.Name == "" {
 		c.Name = c.usualName()
@@ -74,8 +86,8 @@ func (c Config) usualName() string {
 	switch {
 	case c.Target == Average:
 		return "average of Poisson and forest"
-	case c.Target == Regression:
-		return rated().name
+	case c.Target.regression():
+		return c.Target.formula().name
 	case c.Calibrate:
 		return "forest, " + string(c.Target) + ", calibrated"
 	}
@@ -139,7 +151,7 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 	}
 	m.Info = newInfo(train, c.Name, c.Target, rows)
 	m.Info.Trees, m.Info.Calibrated = m.trees(), c.Calibrate
-	if c.Target != Regression {
+	if !c.Target.regression() {
 		m.Info.Seed = c.Forest.Seed
 	}
 	if t := c.Forest.Trainer; t != nil {
@@ -161,8 +173,8 @@ func learn(ctx context.Context, train *Matches, c Config) (stored, error) {
 		return outcomes{trees{f}, ""}, err
 	case c.Target == Average:
 		return fitAverage(ctx, train, c.Forest)
-	case c.Target == Regression:
-		return fitRegression(train)
+	case c.Target.regression():
+		return fitRegression(train, c.Target.formula())
 	}
 	f, err := forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
 	return remaining{f}, err
@@ -298,7 +310,7 @@ func (m *Model) MIMEBundle() map[string]any {
 	if i.Kind != "" {
 		learned = []string{"learned by a", i.Kind}
 	}
-	if i.Target == Regression {
+	if i.Target.regression() {
 		learned = []string{"learned by a", "Poisson regression"}
 	}
 	if i.ForestWeight != nil {

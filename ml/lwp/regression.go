@@ -7,11 +7,11 @@ import (
 	"cancha/ml/modelfile"
 )
 
-// regression answers by the Poisson regression of [FitRatedPoisson]: the baseline with our ratings, as a model that can be saved.
+// regression answers by the Poisson regression of [FitRatedPoisson] or [FitPoisson]: a baseline as a model that can be saved.
 type regression struct{ rates }
 
-func fitRegression(train *Matches) (regression, error) {
-	p, err := FitRatedPoisson(train)
+func fitRegression(train *Matches, f formula) (regression, error) {
+	p, err := fitPoisson(train, f, 1)
 	if err != nil {
 		return regression{}, err
 	}
@@ -29,13 +29,13 @@ func (r regression) store(f *modelfile.File) error {
 	return f.SetMeta("regression", regressionMeta{Features: r.fit.Features, Intercept: r.fit.Intercept})
 }
 
-// loadRegression reads what store wrote.
-func loadRegression(f *modelfile.File) (regression, error) {
+// loadRegression reads what store wrote of a regression that looks at of.
+func loadRegression(f *modelfile.File, of formula) (regression, error) {
 	var meta regressionMeta
 	if err := f.Meta("regression", &meta); err != nil {
 		return regression{}, err
 	}
-	if err := sameColumns(meta.Features, rated().columns); err != nil {
+	if err := sameColumns(meta.Features, of.columns); err != nil {
 		return regression{}, err
 	}
 	values, err := f.Float64("poisson.coefficient")
@@ -45,5 +45,5 @@ func loadRegression(f *modelfile.File) (regression, error) {
 	if len(values) != len(meta.Features) || !within(mostCoefficient, values...) || !within(mostCoefficient, meta.Intercept) {
 		return regression{}, fmt.Errorf("%d coefficients of a regression of %d columns, or values out of range: %w", len(values), len(meta.Features), modelfile.ErrDamaged)
 	}
-	return regression{rates{&linear.Poisson{Features: meta.Features, Intercept: meta.Intercept, Coefficient: values}, rated()}}, nil
+	return regression{rates{&linear.Poisson{Features: meta.Features, Intercept: meta.Intercept, Coefficient: values}, of}}, nil
 }
