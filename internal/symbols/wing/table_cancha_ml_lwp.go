@@ -36,6 +36,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"Outcome", lwp.Outcome},
 		{"OutcomeDataset", lwp.OutcomeDataset},
 		{"OutcomeDatasetOn", lwp.OutcomeDatasetOn},
+		{"Published", lwp.Published},
 		{"Regression", lwp.Regression},
 		{"RemainingGoals", lwp.RemainingGoals},
 	},
