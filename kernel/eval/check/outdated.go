@@ -14,7 +14,11 @@ func (c *Cell) Outdated() (notes []string) {
 		fresh, ok1 := o.(*types.TypeName)
 		old, ok2 := c.Replaces(o.Name()).(*types.TypeName)
 		if ok1 && ok2 && old != fresh && !old.IsAlias() {
-			if found := c.outdated(old, fresh); len(found) > 0 {
+			found := c.outdated(old, fresh)
+			if holders := c.mayHold(old); len(holders) > 0 {
+				found = append(found, "what "+strings.Join(holders, ", ")+" may hold of it is no "+fresh.Name()+" now")
+			}
+			if len(found) > 0 {
 				cell, _, _, _ := c.scope.Position(old.Pos())
 				notes = append(notes, fmt.Sprintf("%s is a new type, and that of %s stays another one: %s", old.Name(), cell, strings.Join(found, "; ")))
 			}
@@ -55,7 +59,7 @@ func (c *Cell) outdated(old, fresh *types.TypeName) (found []string) {
 			mention = append(mention, name+" ("+cell+")")
 		}
 	}
-	mention = append(mention, c.laterMethods(old, fresh)...)
+	mention = slices.Concat(mention, c.laterMethods(old, fresh), c.mentionsIn(old))
 	slices.Sort(found)
 	if len(made) > 0 {
 		slices.Sort(made)
@@ -63,6 +67,7 @@ func (c *Cell) outdated(old, fresh *types.TypeName) (found []string) {
 	}
 	if len(mention) > 0 {
 		slices.Sort(mention)
+		mention = slices.Compact(mention)
 		found = append(found, strings.Join(mention, ", ")+" "+plural(mention, "uses", "use")+" the old one: run "+plural(mention, "its cell", "their cells")+" again")
 	}
 	return found

@@ -42,10 +42,11 @@ type Scope struct {
 	wokenBy map[string][]*Waiting        // cell → what it has completed, see sleep
 	marked  *mark                        // the one that may be undone, see Mark
 
-	methods map[*types.Func]*methodSource       // how methods of cells are written
-	besides map[*types.TypeName]map[string]bool // names of the methods that stand beside a type, in the cell that declared it last
-	again   map[*types.TypeName]token.Pos       // where a type has been declared again as it was
-	edits   []func()                            // see editMethods
+	methods  map[*types.Func]*methodSource       // how methods of cells are written
+	mentions map[types.Object][]*types.TypeName  // function, or variable → types of cells that its code names
+	besides  map[*types.TypeName]map[string]bool // names of the methods that stand beside a type, in the cell that declared it last
+	again    map[*types.TypeName]token.Pos       // where a type has been declared again as it was
+	edits    []func()                            // see editMethods
 
 	generics  map[*types.TypeName]*typeSource // generic types of cells
 	instances map[*types.Named]bool           // of such types, see renewInstances
@@ -83,6 +84,7 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		called:   map[string][]*types.TypeName{},
 		methods:  map[*types.Func]*methodSource{},
 		besides:  map[*types.TypeName]map[string]bool{},
+		mentions: map[types.Object][]*types.TypeName{},
 		again:    map[*types.TypeName]token.Pos{},
 
 		generics: map[*types.TypeName]*typeSource{}, instances: map[*types.Named]bool{},
@@ -235,6 +237,7 @@ func (s *Scope) Commit(c *Cell) {
 	}
 	s.noteGenerics(c)
 	s.noteInstances(c)
+	s.noteMentions(c)
 	maps.Copy(s.methods, c.methods)
 	if s.marked != nil {
 		s.marked.edits = append(s.marked.edits, s.edits...)
