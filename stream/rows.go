@@ -97,13 +97,12 @@ func (r *Rows) Select(names ...string) (*Rows, error) {
 	return s, nil
 }
 
-// Sort orders the rows by these columns; without names by all, from the first on.
+// Sort orders the rows by these columns; without names by all, from the first on. A name that there is not is a fault of the program, as in
+// [Row.Value]: Sort panics, and no row has moved.
 func (r *Rows) Sort(names ...string) *Rows {
 	at := make([]int, 0, len(r.Columns))
 	for _, name := range names {
-		if i := r.Index(name); i >= 0 {
-			at = append(at, i)
-		}
+		at = append(at, r.must(name))
 	}
 	if len(names) == 0 {
 		for i := range r.Columns {
@@ -150,13 +149,19 @@ func (r *Rows) without(name string) error {
 	return fmt.Errorf("stream: there is no column %q; there are %s", name, strings.Join(r.Names(), ", "))
 }
 
-// Named returns the rows to be shown with names for a column of integers: what name gives for each, and the integer where that is nothing. The
-// column "team_id" is called "team" then, unless there is such a column already.
-func (r *Rows) Named(column string, name func(id int64) string) *Rows {
-	at := r.Index(column)
+// must returns where a column is. It panics where there is none: rows in another order than was asked for look right.
+func (r *Rows) must(name string) int {
+	at := r.Index(name)
 	if at < 0 {
-		return r
+		panic(r.without(name))
 	}
+	return at
+}
+
+// Named returns the rows to be shown with names for a column of integers: what name gives for each, and the integer where that is nothing. The
+// column "team_id" is called "team" then, unless there is such a column already. A column that there is not is a fault of the program: Named panics.
+func (r *Rows) Named(column string, name func(id int64) string) *Rows {
+	at := r.must(column)
 	named := &Rows{Columns: slices.Clone(r.Columns), Total: r.Total}
 	if short := strings.TrimSuffix(column, "_id"); short != "" && r.Index(short) < 0 {
 		named.Columns[at].Name = short

@@ -67,7 +67,7 @@ func TestNamed(t *testing.T) {
 	if got, err := named.Strings("city"); err != nil || !slices.Equal(got, []string{"Cárdeno", "2"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := rows.Strings("city_id"); err != nil || got[0] != "1" || rows.Named("nobody", nil) != rows {
+	if got, err := rows.Strings("city_id"); err != nil || got[0] != "1" {
 		t.Errorf("the rows have changed: %v, %v", got, err)
 	}
 }
@@ -98,6 +98,38 @@ func TestNamedKeepsNamesApart(t *testing.T) {
 			t.Errorf("%v: the key is %v", c.columns, got)
 		}
 	}
+}
+
+// TestNamesOfNoColumnPanic: a name that is misspelt would leave rows in the order that they had, and a list of the first ones would be wrong.
+func TestNamesOfNoColumnPanic(t *testing.T) {
+	for name, call := range map[string]func(r *Rows){
+		"sorted":            func(r *Rows) { r.Sort("shops") },
+		"sorted, second":    func(r *Rows) { r.Sort("sum", "shops") },
+		"sorted, case":      func(r *Rows) { r.Sort("Shop") },
+		"sorted by nothing": func(r *Rows) { r.Sort("") },
+		"named":             func(r *Rows) { r.Named("shops", func(int64) string { return "" }) },
+	} {
+		for what, rows := range map[string]*Rows{"rows": sales(), "no rows": NewRows(sales().Columns...)} {
+			before := fmt.Sprint(rows.Strings("shop"))
+			if got := panics(func() { call(rows) }); !strings.Contains(got, "there is no column") || !strings.Contains(got, "there are shop, sum, city") {
+				t.Errorf("%s, %s: got the panic %q, want the name and the columns that there are", name, what, got)
+			}
+			if after := fmt.Sprint(rows.Strings("shop")); after != before {
+				t.Errorf("%s, %s: the rows have moved from %s to %s", name, what, before, after)
+			}
+		}
+	}
+}
+
+// panics returns what f panics with, "" where it does not.
+func panics(f func()) (with string) {
+	defer func() {
+		if r := recover(); r != nil {
+			with = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
 }
 
 // sales are rows with a value of each kind, and rows without.
