@@ -75,7 +75,7 @@ func (r *Rows) Filter(keep func(Row) bool) *Rows {
 	return r.part(rows)
 }
 
-// Select returns the rows with these columns alone, in this order. A name that there is not is an error.
+// Select returns the rows with these columns alone, in this order. A name that there is not, or that is given twice, is an error.
 func (r *Rows) Select(names ...string) (*Rows, error) {
 	s := &Rows{Total: r.Total}
 	var at []int
@@ -83,6 +83,9 @@ func (r *Rows) Select(names ...string) (*Rows, error) {
 		i := r.Index(name)
 		if i < 0 {
 			return nil, r.without(name)
+		}
+		if slices.Contains(at, i) {
+			return nil, fmt.Errorf("stream: column %q is selected twice, and two columns of one name cannot be told apart", name)
 		}
 		at = append(at, i)
 		s.Columns = append(s.Columns, r.Columns[i])

@@ -151,6 +151,9 @@ func TestRowsAreSelectedSortedAndRead(t *testing.T) {
 	if _, err := rows.Select("sum", "nothing"); err == nil || !strings.Contains(err.Error(), `no column "nothing"; there are shop, sum`) {
 		t.Errorf("got %v", err)
 	}
+	if _, err := rows.Select("sum", "shop", "sum"); err == nil || !strings.Contains(err.Error(), `column "sum" is selected twice`) {
+		t.Errorf("got %v", err)
+	}
 	if sums, err := rows.Column("sum"); err != nil || sums[0] != 0.1 || !math.IsNaN(sums[1]) || sums[2] != 1e21 {
 		t.Errorf("got %v, %v", sums, err)
 	}

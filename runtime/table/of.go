@@ -15,12 +15,16 @@ import (
 // Of makes a table from
 //
 //   - a slice or array of structs, or of pointers to them: a column each exported field, named by its tag `table:"…"`,
-//     else by its `json:"…"`, else by its own name; "-" leaves it out; embedded structs count as their fields;
+//     else by its `json:"…"`, else by its own name; "-" leaves it out; embedded structs count as their fields, without those that
+//     the outer struct hides by a field of the same name, as in Go;
 //   - a slice of maps with string keys: a column each key, in alphabetical order;
 //   - a map: columns key and value, or key and the fields of its structs, in the order of the keys;
 //   - [][]string: the first row names the columns, which are then typed as ReadCSV does;
 //   - a slice of anything else: one column, value;
 //   - a *Table: itself.
+//
+// Two columns of one name are an error: two tags that are equal, fields of two embedded structs that Go calls ambiguous, or a field
+// called key in a map's structs.
 func Of(rows any) (*Table, error) {
 	if t, ok := rows.(*Table); ok && t != nil {
 		return t, nil
@@ -31,25 +35,37 @@ func Of(rows any) (*Table, error) {
 	v := reflect.ValueOf(rows)
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		return fromList(v)
+		return fromList(v).distinct()
 	case reflect.Map:
-		return fromMap(v, v.Len()), nil
+		return fromMap(v, v.Len()).distinct()
 	}
 	return nil, fmt.Errorf("table: a %T is no rows: give a slice of structs, a slice of maps, a map or [][]string", rows)
 }
 
-func fromList(v reflect.Value) (*Table, error) {
+// distinct refuses a table with two columns of one name: all but the first could not be asked for.
+func (t *Table) distinct() (*Table, error) {
+	names := t.Columns()
+	slices.Sort(names)
+	for i := 1; i < len(names); i++ {
+		if names[i] == names[i-1] {
+			return nil, fmt.Errorf("table: two columns are called %q: give one another name, by a tag such as `table:%q`", names[i], names[i]+"2")
+		}
+	}
+	return t, nil
+}
+
+func fromList(v reflect.Value) *Table {
 	elem := v.Type().Elem()
 	for elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
 	}
 	switch {
 	case isRecord(elem):
-		return fromStructs(v.Len(), elem, v.Index), nil
+		return fromStructs(v.Len(), elem, v.Index)
 	case elem.Kind() == reflect.Map && elem.Key().Kind() == reflect.String:
-		return fromMaps(v), nil
+		return fromMaps(v)
 	}
-	return &Table{columns: []*column{collect("value", v.Len(), v.Index)}, rows: v.Len()}, nil
+	return &Table{columns: []*column{collect("value", v.Len(), v.Index)}, rows: v.Len()}
 }
 
 // isRecord tells structs with columns from those that are one value, such as a time.
@@ -93,6 +109,24 @@ func fieldsOf(t reflect.Type, at []int) []field {
 	return fields
 }
 
+// promoted are a struct's columns as Go promotes fields: one that lies deeper than another of its name is hidden. A column is hidden only by one
+// of its own name, so that a tag keeps both.
+func promoted(t reflect.Type) []field {
+	all := fieldsOf(t, nil)
+	hidden := func(f field) bool {
+		return slices.ContainsFunc(all, func(other field) bool {
+			return other.name == f.name && len(other.index) < len(f.index) && t.FieldByIndex(other.index).Name == t.FieldByIndex(f.index).Name
+		})
+	}
+	var seen []field
+	for _, f := range all {
+		if !hidden(f) {
+			seen = append(seen, f)
+		}
+	}
+	return seen
+}
+
 // columnName is the field's tag or name. An interpreter makes its struct types with reflect.StructOf, which takes exported
 // names only: minute arrives as Xminute in a type that has no name itself.
 func columnName(t reflect.Type, f reflect.StructField) string {
@@ -110,7 +144,7 @@ func columnName(t reflect.Type, f reflect.StructField) string {
 // fromStructs reads n structs, or pointers to them, that at gives; a nil pointer is a row without values.
 func fromStructs(n int, typ reflect.Type, at func(int) reflect.Value) *Table {
 	t := &Table{rows: n}
-	for _, f := range fieldsOf(typ, nil) {
+	for _, f := range promoted(typ) {
 		c := collect(f.name, n, func(i int) reflect.Value {
 			v := at(i)
 			for v.Kind() == reflect.Pointer {

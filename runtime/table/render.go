@@ -35,28 +35,21 @@ func Render(v any) (cellio.Display, bool) {
 	if !worthATable(r) {
 		return cellio.Display{}, false
 	}
-	t, err := excerpt(r)
-	if err != nil {
-		return cellio.Display{}, false
-	}
-	return cellio.Display{Data: t.MIMEBundle()}, true
+	return cellio.Display{Data: excerpt(r).MIMEBundle()}, true
 }
 
-// excerpt converts only what is shown.
-func excerpt(r reflect.Value) (t *Table, err error) {
+// excerpt converts only what is shown. Columns of one name stand side by side: to look at them is no harm.
+func excerpt(r reflect.Value) (t *Table) {
 	switch {
 	case r.Kind() == reflect.Map:
 		t = fromMap(r, shownRows)
 	case r.Kind() == reflect.Slice && r.Len() > shownRows:
-		t, err = fromList(r.Slice(0, shownRows))
+		t = fromList(r.Slice(0, shownRows))
 	default:
-		t, err = fromList(r)
-	}
-	if err != nil {
-		return nil, err
+		t = fromList(r)
 	}
 	t.total = r.Len()
-	return t, nil
+	return t
 }
 
 func worthATable(r reflect.Value) bool {

@@ -122,13 +122,16 @@ func (t *Table) slice(from, to int) *Table {
 	return s
 }
 
-// Select returns the named columns in the given order.
+// Select returns the named columns in the given order. A name that there is not, or that is given twice, is an error.
 func (t *Table) Select(names ...string) (*Table, error) {
 	s := &Table{rows: t.rows, total: t.total}
 	for _, name := range names {
 		c, err := t.find(name)
 		if err != nil {
 			return nil, err
+		}
+		if slices.Contains(s.columns, c) {
+			return nil, fmt.Errorf("table: column %q is selected twice, and two columns of one name cannot be told apart", name)
 		}
 		s.columns = append(s.columns, c)
 	}
