@@ -38,6 +38,7 @@ type column struct {
 	others  []any // anything, boolean, instant, span
 	missing []bool
 	length  int
+	summary bool // of a description of columns: its numbers are of different things
 }
 
 func newColumn(name string, k kind) *column { return &column{name: name, kind: k} }
@@ -115,7 +116,7 @@ func (c *column) value(i int) any {
 }
 
 func (c *column) slice(from, to int) *column {
-	s := &column{name: c.name, kind: c.kind, length: to - from}
+	s := &column{name: c.name, kind: c.kind, length: to - from, summary: c.summary}
 	s.ints, s.nums = part(c.ints, from, to), part(c.nums, from, to)
 	s.texts, s.others, s.missing = part(c.texts, from, to), part(c.others, from, to), part(c.missing, from, to)
 	return s
@@ -129,7 +130,7 @@ func part[T any](s []T, from, to int) []T {
 }
 
 func (c *column) pick(rows []int) *column {
-	s := &column{name: c.name, kind: c.kind, length: len(rows)}
+	s := &column{name: c.name, kind: c.kind, length: len(rows), summary: c.summary}
 	s.ints, s.nums = take(c.ints, rows), take(c.nums, rows)
 	s.texts, s.others, s.missing = take(c.texts, rows), take(c.others, rows), take(c.missing, rows)
 	return s

@@ -112,19 +112,13 @@ func (t *Table) shown() view {
 // shown is the first n values as text. The numbers of a column have the same decimals; among values of several kinds each has its own.
 func (c *column) shown(n int) []string {
 	texts := make([]string, n)
-	decimals, mixed := c.decimals(n), c.mixed(n)
+	form := c.form(n)
 	for i := range texts {
 		switch v := c.value(i).(type) {
 		case nil:
 			texts[i] = none
 		case float64:
-			if c.kind == anything {
-				decimals = decimalsOf(v, 0)
-			}
-			if mixed {
-				decimals = min(maxDecimals, max(0, maxDecimals-magnitude(v)))
-			}
-			texts[i] = decimal(v, decimals)
+			texts[i] = form(v)
 		case time.Time:
 			texts[i] = v.Format("2006-01-02 15:04:05.999 -07")
 			if v.Location() == time.UTC {
@@ -137,37 +131,50 @@ func (c *column) shown(n int) []string {
 	return texts
 }
 
-// decimals is the least number with which the first n values are shown to a ten-thousandth.
-func (c *column) decimals(n int) int {
+// form is how the floats among the first n values are written.
+func (c *column) form(n int) func(v float64) string {
 	if c.kind != float {
-		return 0
+		return func(v float64) string { return written([]float64{v})(v) }
 	}
-	most := 0
+	var values []float64
 	for i := range n {
 		if !c.isMissing(i) {
-			most = decimalsOf(c.nums[i], most)
+			values = append(values, c.nums[i])
 		}
 	}
-	return most
+	if c.summary && mixed(values) {
+		limit := plainLimit(values)
+		return func(v float64) string { return decimal(v, min(maxDecimals, max(0, maxDecimals-magnitude(v))), limit) }
+	}
+	return written(values)
 }
 
-// decimalsOf is the least number from least on with which v is shown to a ten-thousandth.
-func decimalsOf(v float64, least int) int {
-	for least < maxDecimals && plainly(v) && math.Abs(v*math.Pow10(least)-math.Round(v*math.Pow10(least))) > 0.5e-4*math.Pow10(least) {
-		least++
+// written gives numbers of one column the least decimals with which each is shown to a ten-thousandth.
+func written(values []float64) func(v float64) string {
+	limit, decimals := plainLimit(values), 0
+	for _, v := range values {
+		if plainly(v, limit) {
+			decimals = max(decimals, decimalsOf(v))
+		}
 	}
-	return least
+	return func(v float64) string { return decimal(v, decimals, limit) }
 }
 
-// mixed tells whether large and small numbers stand among the first n values, as in a description of columns. Then each has
-// its own decimals, about five digits in all.
-func (c *column) mixed(n int) bool {
-	if c.kind != float {
-		return false
+// decimalsOf is the least number with which v is shown to a ten-thousandth: as many as tell it from other numbers, where those are fewer.
+func decimalsOf(v float64) int {
+	if _, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), "."); len(fraction) <= maxDecimals {
+		return len(fraction)
 	}
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', maxDecimals, 64), ".")
+	return len(strings.TrimRight(fraction, "0"))
+}
+
+// mixed tells whether large and small numbers stand in one column of a description of columns. Then each has its own decimals, about five
+// digits in all. Values themselves are not rounded so: 18250.5 beside 9.25 is a price.
+func mixed(values []float64) bool {
 	large, small := false, false
-	for i := range n {
-		if a := math.Abs(c.nums[i]); !c.isMissing(i) && plainly(a) && a != 0 {
+	for _, v := range values {
+		if a := math.Abs(v); plainly(a, exactly) && a != 0 {
 			large, small = large || a >= 10_000, small || a < 10
 		}
 	}
@@ -179,14 +186,37 @@ func magnitude(v float64) int {
 	return max(0, int(math.Log10(max(math.Abs(v), 1))))
 }
 
-// plainly tells the numbers that are written without a power of ten.
-func plainly(v float64) bool {
-	a := math.Abs(v)
-	return a == 0 || a >= 1e-3 && a < 1e9
+// Where numbers begin to be written with a power of ten and four digits: a billion, or what a float64 can tell apart by ones.
+const (
+	billion = 1e9
+	exactly = 1e15
+)
+
+// plainLimit is where the numbers of a column begin to be written with a power of ten. A column whose large ones have more than four digits
+// keeps all of them: 1234567891 and 1234567892 are two amounts.
+func plainLimit(values []float64) float64 {
+	for _, v := range values {
+		if a := math.Abs(v); a >= billion && a < exactly && !fourDigits(a) {
+			return exactly
+		}
+	}
+	return billion
 }
 
-func decimal(v float64, decimals int) string {
-	if !plainly(v) {
+// fourDigits tells whether a power of ten with four digits is the number itself.
+func fourDigits(v float64) bool {
+	same, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	return err == nil && same == v
+}
+
+// plainly tells the numbers that are written without a power of ten.
+func plainly(v, limit float64) bool {
+	a := math.Abs(v)
+	return a == 0 || a >= 1e-3 && a < limit
+}
+
+func decimal(v float64, decimals int, limit float64) string {
+	if !plainly(v, limit) {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)

@@ -180,13 +180,14 @@ func (t *Table) Describe() *Table {
 	stats := make([]*column, len(statistics))
 	for i, name := range statistics {
 		stats[i] = newColumn(name, float)
+		stats[i].summary = true
 	}
 	for _, c := range t.columns {
 		names.append(c.name)
 		lacking := c.lacking()
 		counts.append(int64(t.rows - lacking))
 		missing.append(int64(lacking))
-		values := c.summary()
+		values := c.statistics()
 		for k := range stats {
 			if values == nil {
 				stats[k].append(nil)
@@ -200,8 +201,8 @@ func (t *Table) Describe() *Table {
 
 var statistics = [...]string{"mean", "sd", "min", "p25", "p50", "p75", "max"}
 
-// summary returns the statistics of a column of numbers that has at least one value, else nil.
-func (c *column) summary() []float64 {
+// statistics returns the summary of a column of numbers that has at least one value, else nil.
+func (c *column) statistics() []float64 {
 	if c.kind != integer && c.kind != float {
 		return nil
 	}

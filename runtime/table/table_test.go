@@ -376,25 +376,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestDecimals(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		values []float64
-		want   string
-	}{
-		{"whole", []float64{1, 20}, "1 20"},
-		{"as many as needed", []float64{0.5, 0.25}, "0.50 0.25"},
-		{"four at most", []float64{1.0 / 3, 2}, "0.3333 2.0000"},
-		{"large ones beside small ones", []float64{3891560.5, 577.49, 1.75312}, "3891560 577.49 1.7531"},
-		{"powers of ten", []float64{1e-7, 1e12, 1}, "1e-07 1e+12 1"},
-		{"no number", []float64{math.Inf(1), 0}, "+Inf 0"},
-	} {
-		if got := strings.Join(of(t, c.values).columns[0].shown(len(c.values)), " "); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 func TestHTML(t *testing.T) {
 	page := of(t, []struct{ Name string }{{"<script>alert(1)</script>"}}).MIMEBundle()["text/html"].(string)
 	if strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
@@ -509,18 +490,5 @@ func TestDescribeNaN(t *testing.T) {
 	all := of(t, []struct{ X float64 }{{math.NaN()}})
 	if x, ok := all.Value(0, "X").(float64); !ok || !math.IsNaN(x) {
 		t.Errorf("got %v, want NaN", all.Value(0, "X"))
-	}
-}
-
-// TestMixedValuesShown: numbers among values of other kinds are shown with their decimals.
-func TestMixedValuesShown(t *testing.T) {
-	for _, test := range []struct {
-		value any
-		want  string
-	}{{43.95, "43.95"}, {1.0, "1"}, {0.1 + 0.2, "0.3"}, {1234567.125, "1234567.125"}, {1e-7, "1e-07"}, {math.NaN(), "NaN"}, {-2.5, "-2.5"}} {
-		d, ok := Render(map[string]any{"a": "text", "b": test.value})
-		if text := fmt.Sprint(d.Data["text/plain"]); !ok || !strings.Contains(text, "\nb    "+test.want+"\n") {
-			t.Errorf("%v is shown as %q", test.value, text)
-		}
 	}
 }
