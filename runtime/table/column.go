@@ -202,7 +202,16 @@ func (c *column) compare(a, b int, descending bool) int {
 
 // last tells what stands last in any order, and counts as lacking: a missing value, or NaN.
 func (c *column) last(i int) bool {
-	return c.isMissing(i) || c.kind == float && math.IsNaN(c.nums[i])
+	switch {
+	case c.isMissing(i):
+		return true
+	case c.kind == float:
+		return math.IsNaN(c.nums[i])
+	case c.kind == anything:
+		v := reflect.ValueOf(c.others[i])
+		return v.CanFloat() && math.IsNaN(v.Float())
+	}
+	return false
 }
 
 func (c *column) order(a, b int) int {

@@ -174,7 +174,8 @@ func (t *Table) pick(rows []int) *Table {
 }
 
 // Describe summarises each column in a row: how many values it has and lacks, and of numbers mean, sample standard
-// deviation, least, quartiles (linear between ranks) and greatest. NaN is lacking, as in pandas.
+// deviation, least, quartiles (linear between ranks) and greatest. NaN is lacking, as in pandas. Where values are
+// infinite the mean is, or NaN between both infinities, and the deviation is NaN.
 func (t *Table) Describe() *Table {
 	names, counts, missing := newColumn("column", text), newColumn("count", integer), newColumn("missing", integer)
 	stats := make([]*column, len(statistics))
@@ -212,24 +213,53 @@ func (c *column) statistics() []float64 {
 		return nil
 	}
 	slices.Sort(values)
-	mean, sum := 0.0, 0.0
-	for i, v := range values { // Welford's updates: exact for large offsets
+	mean, sd := moments(values)
+	last := len(values) - 1
+	return []float64{mean, sd, values[0], quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75), values[last]}
+}
+
+// moments returns the mean and the sample standard deviation of sorted values. The mean of values of which some are infinite is that infinity,
+// or NaN between both, and they deviate by no number.
+func moments(sorted []float64) (mean, sd float64) {
+	least, most := sorted[0], sorted[len(sorted)-1]
+	if math.IsInf(least, 0) || math.IsInf(most, 0) {
+		return least + most, math.NaN()
+	}
+	scale, sum := scaleOf(max(-least, most)), 0.0
+	for i, v := range sorted { // Welford's updates: exact for large offsets
+		v /= scale
 		d := v - mean
 		mean += d / float64(i+1)
 		sum += d * (v - mean)
 	}
-	last := len(values) - 1
-	return []float64{mean, math.Sqrt(sum / float64(last)), values[0], quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75), values[last]}
+	return mean * scale, math.Sqrt(sum/float64(len(sorted)-1)) * scale
 }
 
-// quantile interpolates linearly between ranks (type 7 of Hyndman and Fan, 1996), as numpy does.
+// scaleOf is the power of two by which values up to the given size are divided, so that their squares are neither infinite nor zero.
+func scaleOf(size float64) float64 {
+	if size == 0 || size > 1e-100 && size < 1e100 {
+		return 1
+	}
+	_, exponent := math.Frexp(size)
+	return math.Ldexp(1, exponent-1)
+}
+
+// quantile interpolates linearly between ranks (type 7 of Hyndman and Fan, 1996), as numpy does. Between an infinite value and a finite one all is
+// infinite, and only the middle of both infinities is NaN.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[i]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	low, high, share := sorted[i], sorted[i+1], at-float64(i)
+	switch {
+	case share == 0 || low == high:
+		return low
+	case math.IsInf(high-low, 0): // low + share × (high − low) is NaN from −∞ on
+		return low*(1-share) + high*share
+	}
+	return low + share*(high-low)
 }
 
 // timeText is how times are written to files and shown.
