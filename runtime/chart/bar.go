@@ -150,6 +150,8 @@ func describeBars(labels []string, groups []Series) string {
 }
 
 // Importance draws how much each feature matters as horizontal bars, the largest on top, twenty at most.
+//
+// What is added to the chart's Plot has the value as x, to the right, and the bar as y, downwards: the largest is at 0, the next at 1.
 func Importance(names []string, values []float64, o Options) (*Chart, error) {
 	const where = "chart.Importance"
 	if err := refuse(where, finite("values", values), sameLength("names", len(names), "values", len(values))); err != nil {
@@ -189,10 +191,9 @@ func addRows(c *Chart, names []string, values []float64, order []int) error {
 	sorted, marks := make(plotter.Values, n), marks{size: 8.5}
 	var ticks []plot.Tick
 	for row, i := range order {
-		y := n - 1 - row
-		sorted[y] = values[i]
-		ticks = append(ticks, plot.Tick{Value: float64(y), Label: shorten(names[i], 36)})
-		m := mark{x: values[i], y: float64(y), text: short(values[i]), dx: 3, dy: 1.2, yAlign: draw.YCenter}
+		sorted[row] = values[i]
+		ticks = append(ticks, plot.Tick{Value: float64(row), Label: shorten(names[i], 36)})
+		m := mark{x: values[i], y: float64(row), text: short(values[i]), dx: 3, dy: 1.2, yAlign: draw.YCenter}
 		if values[i] < 0 {
 			m.dx, m.xAlign = -3, draw.XRight
 		}
@@ -207,7 +208,7 @@ func addRows(c *Chart, names []string, values []float64, order []int) error {
 	p.Add(grid(true), b, marks)
 	p.Y.Tick.Marker, p.Y.Tick.Label.Color = plot.ConstantTicks(ticks), ink()
 	p.X.LineStyle.Width, p.X.Tick.Length = 0, 0
-	p.Y.Min, p.Y.Max = -0.6, float64(n)-0.4
+	p.Y.Scale, p.Y.Min, p.Y.Max = downwards(), -0.6, float64(n)-0.4
 	low, high := extremes(append([]float64{0}, sorted...))
 	room := 0.1 * math.Max(high-low, 1e-9)
 	p.X.Max = high + room

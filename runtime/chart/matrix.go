@@ -16,7 +16,7 @@ import (
 const maxCells = 40
 
 // Confusion draws a confusion matrix: counts[i][j] matches of class i that were predicted as class j, as [][]int, [][]float64 or
-// mat.Matrix. A cell shows its count and its share of the row; the share is the shade.
+// mat.Matrix. A cell shows its count and its share of the row; the share is the shade. The chart's Plot has the coordinates of [Matrix].
 func Confusion(counts any, classes []string, o Options) (*Chart, error) {
 	const where = "chart.Confusion"
 	values, err := cellsOf(counts, classes, classes)
@@ -50,6 +50,8 @@ func Confusion(counts any, classes []string, o Options) (*Chart, error) {
 
 // Matrix draws values as shaded cells with their numbers: [][]float64, [][]int or mat.Matrix, first row on top. rows and columns
 // name them.
+//
+// What is added to the chart's Plot has the same coordinates: the middle of the cell values[i][j] is at x = j, to the right, and y = i, downwards.
 func Matrix(values any, rows, columns []string, o Options) (*Chart, error) {
 	const where = "chart.Matrix"
 	v, err := cellsOf(values, rows, columns)
@@ -156,21 +158,18 @@ func (g cells) chart(where string, rows, columns []string, o Options) (*Chart, e
 	p := c.Plot
 	p.Add(g)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(len(columns))-0.5, -0.5, float64(len(rows))-0.5
-	p.X.Tick.Marker, p.Y.Tick.Marker = nameTicks(columns, false), nameTicks(rows, true)
+	p.X.Tick.Marker, p.Y.Tick.Marker = nameTicks(columns), nameTicks(rows)
+	p.Y.Scale = downwards()
 	p.X.LineStyle.Width, p.X.Tick.LineStyle.Color = 0, color.Transparent
 	p.X.Tick.Label.Color, p.Y.Tick.Label.Color = ink(), ink()
 	c.alt = g.describe(rows, columns)
 	return c, nil
 }
 
-func nameTicks(names []string, downwards bool) plot.ConstantTicks {
+func nameTicks(names []string) plot.ConstantTicks {
 	ticks := make(plot.ConstantTicks, len(names))
 	for i, name := range names {
-		at := i
-		if downwards {
-			at = len(names) - 1 - i
-		}
-		ticks[i] = plot.Tick{Value: float64(at), Label: shorten(name, 24)}
+		ticks[i] = plot.Tick{Value: float64(i), Label: shorten(name, 24)}
 	}
 	return ticks
 }
@@ -178,12 +177,11 @@ func nameTicks(names []string, downwards bool) plot.ConstantTicks {
 // Plot implements plot.Plotter.
 func (g cells) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	n := len(g.values)
-	size := vg.Point{X: x(1) - x(0), Y: y(1) - y(0)}
+	size := vg.Point{X: x(1) - x(0), Y: y(0) - y(1)}
 	font := sans(max(min(size.X/4.5, size.Y/3.2, 11), 5))
 	for i, row := range g.values {
 		for j := range row {
-			centre := vg.Point{X: x(float64(j)), Y: y(float64(n - 1 - i))}
+			centre := vg.Point{X: x(float64(j)), Y: y(float64(i))}
 			half := vg.Point{X: size.X/2 - 0.75, Y: size.Y/2 - 0.75}
 			c.SetColor(ramp(g.shade[i][j]))
 			c.Fill(vg.Rectangle{Min: centre.Sub(half), Max: centre.Add(half)}.Path())

@@ -60,7 +60,7 @@ func Pitch(shots []Shot, passes []Pass, o Options) (*Chart, error) {
 	hideAxis(&c.Plot.Y)
 	c.Plot.X.Min, c.Plot.X.Max = -pitchBorder, pitchLength+pitchBorder
 	c.Plot.Y.Min, c.Plot.Y.Max = -pitchBorder, pitchWidth+pitchBorder
-	c.Plot.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+	c.Plot.Y.Scale = downwards()
 	c.Plot.Add(pitch{shots: shots, passes: passes})
 	c.alt = describePitch(shots, passes, names)
 	return c, nil

@@ -107,6 +107,9 @@ func grid(vertical bool) *plotter.Grid {
 	return g
 }
 
+// downwards is the scale of a y axis whose first value is on top, so that what is added to the plot counts from there too.
+func downwards() plot.Normalizer { return plot.InvertedScale{Normalizer: plot.LinearScale{}} }
+
 // hideAxis removes line, ticks and labels of one axis.
 func hideAxis(a *plot.Axis) {
 	a.Tick.Marker = plot.ConstantTicks{}
