@@ -57,10 +57,11 @@ func roundStep(x float64) float64 {
 	return 10 * unit
 }
 
-// number writes v with the given decimals and a comma every three digits; very large and very small ones in powers of ten.
+// number writes v with the given decimals and a comma every three digits; very large and very small ones in powers of ten, with the digits that
+// tell an axis's labels apart.
 func number(v float64, decimals int) string {
 	if a := math.Abs(v); a >= 1e9 || decimals > 6 {
-		return strconv.FormatFloat(v, 'g', 4, 64)
+		return strconv.FormatFloat(v, 'g', 14, 64)
 	}
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
@@ -76,23 +77,34 @@ func number(v float64, decimals int) string {
 	return whole
 }
 
-// short writes v with about three significant digits, for labels on bars and cells.
+// short writes v with about three significant digits, for labels on bars and cells: all digits of a whole part below a billion, and no zeros at
+// the end of what is below one.
 func short(v float64) string {
-	a := math.Abs(v)
+	rounded := threeDigits(v) // decides the decimals too: 9.996 is 10.0
+	a := math.Abs(rounded)
 	switch {
-	case v == math.Trunc(v):
-		return number(v, 0)
-	case a >= 100:
+	case math.Abs(v) >= 1e9:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case v == math.Trunc(v) || a >= 100:
 		return number(v, 0)
 	case a >= 10:
-		return number(v, 1)
+		return number(rounded, 1)
 	case a >= 1:
-		return number(v, 2)
+		return number(rounded, 2)
 	case a >= 0.001:
-		return strings.TrimRight(number(v, 3), "0")
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	default:
-		return strconv.FormatFloat(v, 'g', 2, 64)
+		return strconv.FormatFloat(rounded, 'g', -1, 64)
 	}
+}
+
+// threeDigits rounds v to three significant digits.
+func threeDigits(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
+	if err != nil { // 1.797e308 rounded up is no float64
+		return v
+	}
+	return rounded
 }
 
 // powerTicks labels the powers of ten of a logarithmic axis; their ends are powers of ten too.
