@@ -207,7 +207,7 @@ func doors() []door {
 			reason: "networks are one room's technique",
 		},
 		{
-			of: []string{"gonum.org/v1/plot/...", "golang.org/x/image/..."}, rooms: []string{"runtime/chart", "internal/symbols/foreign"},
+			of: []string{"gonum.org/v1/plot/...", "golang.org/x/image/...", "golang.org/x/text/..."}, rooms: []string{"runtime/chart", "internal/symbols/foreign"},
 			tests: true, reason: "charts are drawn in one theme",
 		},
 		{

@@ -6,7 +6,7 @@
 // itself as PNG at two pixels a point with its width beside it, which all front ends and GitHub show. The home side is
 // blue, a draw grey, the away side vermillion; a GPU blue, a CPU vermillion.
 //
-// The font of a PNG is Liberation Sans. A letter that it lacks, such as 東 or an emoji, is a box there, and the picture says so. The SVG has
+// The font of a PNG is Liberation Sans. Hebrew and Arabic go from right to left, and a line that begins with them begins at the right. A letter that it lacks, such as 東 or an emoji, is a box there, and the picture says so. The SVG has
 // the letter, and is shown beside the PNG then: front ends prefer it.
 //
 // The theme is set on each plot; gonum/plot's package variables are left as they are.
@@ -131,7 +131,7 @@ func (c *Chart) picture(o Options) (canvas vgimg.PngCanvas, lacking map[rune]boo
 // would make it a megabyte.
 func (c *Chart) SVG() ([]byte, error) {
 	canvas := vgsvg.New(c.size())
-	if err := c.draw(draw.New(canvas), c.options); err != nil {
+	if err := c.draw(draw.New(directed{canvas}), c.options); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
