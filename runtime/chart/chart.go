@@ -96,28 +96,42 @@ func newChart(where string, o Options) (*Chart, error) {
 // size is the chart's in points.
 func (c *Chart) size() (w, h vg.Length) { return points(c.options.Width), points(c.options.Height) }
 
-// PNG draws the chart at two pixels for each CSS pixel. A letter that the font lacks is a box, and a line below the chart says so.
+// PNG draws the chart at two pixels for each CSS pixel. A letter that the font lacks is a box, and a line below the chart says so where there is
+// room for one.
 func (c *Chart) PNG() ([]byte, error) {
 	raw, _, err := c.png()
 	return raw, err
 }
 
-// png draws the chart and tells which letters the font lacks. Only who has drawn it knows that, so a chart that lacks some is drawn again.
+// png draws the chart and tells which letters the font lacks. Only who has drawn it knows that, so a chart that lacks some is drawn again, with
+// as much of a note as it has room for: without one it still shows itself, and its words and the SVG beside it tell.
 func (c *Chart) png() (raw []byte, lacking map[rune]bool, err error) {
 	canvas, lacking, err := c.picture(c.options)
-	if err == nil && len(lacking) > 0 {
-		o := c.options
-		o.Caption = strings.TrimSpace(o.Caption + "\n" + lackingNote(lacking))
-		canvas, _, err = c.picture(o)
-	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(lacking) > 0 {
+		if canvas, err = c.noted(lacking); err != nil {
+			return nil, nil, err
+		}
 	}
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, nil, fmt.Errorf("chart: encode PNG: %w", err)
 	}
 	return b.Bytes(), lacking, nil
+}
+
+// noted draws the chart with the longest note of what it lacks that leaves room for the plot.
+func (c *Chart) noted(lacking map[rune]bool) (canvas vgimg.PngCanvas, err error) {
+	for _, note := range notes(lacking) {
+		o := c.options
+		o.Caption = strings.TrimSpace(o.Caption + "\n" + note)
+		if canvas, _, err = c.picture(o); !errors.Is(err, errNoRoom) {
+			break
+		}
+	}
+	return canvas, err
 }
 
 func (c *Chart) picture(o Options) (canvas vgimg.PngCanvas, lacking map[rune]bool, err error) {
@@ -201,6 +215,8 @@ func (c *Chart) MIMEMetadata() map[string]any {
 	return map[string]any{"image/png": map[string]any{"width": int(c.options.Width)}}
 }
 
+var errNoRoom = errors.New("chart: no room is left beside the words: ask for more width or height, or write less")
+
 // draw paints the whole figure. gonum/plot panics on what it cannot draw (a range of infinities that a caller's own
 // plotter brings, say): that is an error here.
 func (c *Chart) draw(canvas draw.Canvas, o Options) (err error) {
@@ -213,7 +229,7 @@ func (c *Chart) draw(canvas draw.Canvas, o Options) (err error) {
 	}()
 	inner := drawFrame(canvas, o, c.keys)
 	if s := inner.Size(); s.X < 40 || s.Y < 30 {
-		return errors.New("chart: no room is left beside the words: ask for more width or height, or write less")
+		return errNoRoom
 	}
 	defer keepRanges(&c.Plot.X, &c.Plot.Y)()
 	c.Plot.Draw(inner)

@@ -33,6 +33,7 @@ func renderPlot(p *plot.Plot) cellio.Display {
 		return cellio.Display{Data: map[string]any{"text/plain": "<nil>"}}
 	}
 	q := *p
+	measure(&q)
 	for _, st := range []*text.Style{
 		&q.Title.TextStyle, &q.X.Label.TextStyle, &q.Y.Label.TextStyle,
 		&q.X.Tick.Label, &q.Y.Tick.Label, &q.Legend.TextStyle,

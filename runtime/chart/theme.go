@@ -70,11 +70,23 @@ func bold(size vg.Length) font.Font {
 
 // style is a text style that stands left of and below its point, as gonum/plot's zero alignment does.
 func style(f font.Font, c color.Color) text.Style {
-	return text.Style{Font: f, Color: c, Handler: plot.DefaultTextHandler}
+	return text.Style{Font: f, Color: c, Handler: handler()}
+}
+
+// measure gives a plot's own words our handler, where they have gonum/plot's.
+func measure(p *plot.Plot) {
+	for _, st := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+	} {
+		if plain, ok := st.Handler.(text.Plain); ok {
+			st.Handler = measured{plain}
+		}
+	}
 }
 
 // theme sets fonts, colours and lines of a new plot: no y axis but a grid, tick marks only below.
 func theme(p *plot.Plot) {
+	measure(p)
 	p.Title.TextStyle.Font = bold(13)
 	p.Title.TextStyle.Color = ink()
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
