@@ -229,11 +229,36 @@ func (c *column) order(a, b int) int {
 	case boolean:
 		return cmp.Compare(b2i(c.others[a].(bool)), b2i(c.others[b].(bool)))
 	}
-	va, vb := reflect.ValueOf(c.others[a]), reflect.ValueOf(c.others[b])
-	if va.CanInt() && vb.CanInt() { // named numbers with words of their own
+	return mixedOrder(c.others[a], c.others[b])
+}
+
+// mixedOrder orders values of several kinds: numbers by their size, those with words of their own too, before all else by its words.
+func mixedOrder(a, b any) int {
+	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+	if va.CanInt() && vb.CanInt() {
 		return cmp.Compare(va.Int(), vb.Int())
 	}
-	return cmp.Compare(fmt.Sprint(c.others[a]), fmt.Sprint(c.others[b]))
+	x, isNumber := number(va)
+	y, areNumbers := number(vb)
+	switch {
+	case isNumber && areNumbers:
+		return cmp.Compare(x, y)
+	case isNumber != areNumbers:
+		return cmp.Compare(b2i(areNumbers), b2i(isNumber))
+	}
+	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+}
+
+func number(v reflect.Value) (x float64, ok bool) {
+	switch {
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanUint():
+		return float64(v.Uint()), true
+	case v.CanFloat():
+		return v.Float(), true
+	}
+	return 0, false
 }
 
 func b2i(b bool) int {

@@ -71,3 +71,29 @@ func TestDescribeExtremes(t *testing.T) {
 		}
 	}
 }
+
+// TestMixedOrder: numbers among values of other kinds are ordered by their size, and stand before what has none.
+func TestMixedOrder(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values any
+		want   string
+	}{
+		{"floats and a text", []any{10.5, "n/a", 9.5, math.NaN(), 100.0}, "[9.5 10.5 100 n/a NaN]"},
+		{"ints, floats and texts", []any{"1a", 10, 9.5, "95", 9, true, nil}, "[9 9.5 10 1a 95 true <nil>]"},
+		{"floats with words of their own", []degrees{10, 9, -1}, "[-1.0° 9.0° 10.0°]"},
+		{"below zero", []any{-10, -9.5, "x"}, "[-10 -9.5 x]"},
+	} {
+		sorted, err := of(t, c.values).Sort("value", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []any
+		for i := range sorted.Len() {
+			got = append(got, sorted.Value(i, "value"))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, got, c.want)
+		}
+	}
+}
