@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"image/color"
+	"math"
 	"reflect"
 	"strings"
 
@@ -158,7 +159,8 @@ func (g cells) chart(where string, rows, columns []string, o Options) (*Chart, e
 	p := c.Plot
 	p.Add(g)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(len(columns))-0.5, -0.5, float64(len(rows))-0.5
-	p.X.Tick.Marker, p.Y.Tick.Marker = nameTicks(columns), nameTicks(rows)
+	p.Y.Tick.Marker = nameTicks(rows, anyWidth)
+	p.X.Tick.Marker = nameTicks(columns, c.slot(rows, len(columns)))
 	p.Y.Scale = downwards()
 	p.X.LineStyle.Width, p.X.Tick.LineStyle.Color = 0, color.Transparent
 	p.X.Tick.Label.Color, p.Y.Tick.Label.Color = ink(), ink()
@@ -166,10 +168,29 @@ func (g cells) chart(where string, rows, columns []string, o Options) (*Chart, e
 	return c, nil
 }
 
-func nameTicks(names []string) plot.ConstantTicks {
+// slot is the width of one of n columns beside the names of rows.
+func (c *Chart) slot(rows []string, n int) vg.Length {
+	beside := vg.Length(0)
+	for _, tick := range nameTicks(rows, anyWidth) {
+		beside = max(beside, nameStyle().Width(tick.Label))
+	}
+	if c.options.YLabel != "" {
+		beside += 20
+	}
+	w, _ := c.size()
+	return (w-2*margin-beside)/vg.Length(n) - 4
+}
+
+// anyWidth cuts nothing.
+var anyWidth = vg.Length(math.Inf(1))
+
+func nameStyle() draw.TextStyle { return style(sans(9), ink()) }
+
+// nameTicks names rows or columns, each cut to the width.
+func nameTicks(names []string, width vg.Length) plot.ConstantTicks {
 	ticks := make(plot.ConstantTicks, len(names))
 	for i, name := range names {
-		ticks[i] = plot.Tick{Value: float64(i), Label: shorten(name, 24)}
+		ticks[i] = plot.Tick{Value: float64(i), Label: fit(shorten(name, 24), nameStyle(), width)}
 	}
 	return ticks
 }

@@ -58,6 +58,14 @@ func TestWideLettersFit(t *testing.T) {
 		"bars":       func() (*Chart, error) { return Bar(clubs, values, Options{}) },
 		"keys":       func() (*Chart, error) { return Lines(series(clubs, values), Options{}) },
 		"importance": func() (*Chart, error) { return Importance(clubs, values, Options{}) },
+		"matrix": func() (*Chart, error) {
+			all := make([][]float64, len(clubs))
+			for i := range all {
+				all[i] = values
+			}
+			return Matrix(all, clubs, clubs, Options{YLabel: "y"})
+		},
+		"confusion": func() (*Chart, error) { return Confusion([][]int{{1, 2}, {3, 4}}, clubs[:2], Options{Width: 240}) },
 		"Korean": func() (*Chart, error) {
 			return Bar([]string{strings.Repeat("서울", 30), "b"}, values[:2], Options{Title: long})
 		},
@@ -71,8 +79,8 @@ func TestWideLettersFit(t *testing.T) {
 			if strings.ContainsFunc(a.text, func(r rune) bool { return r >= 0x2E80 }) {
 				wide++
 			}
-			if a.from < 0 || a.to > 480 {
-				t.Errorf("%s: %q goes from %.1f to %.1f points of 480", name, a.text, a.from, a.to)
+			if a.from < 0 || a.to > float64(points(c.options.Width)) {
+				t.Errorf("%s: %q goes from %.1f to %.1f points", name, a.text, a.from, a.to)
 			}
 			for _, b := range all[:i] {
 				if a.y == b.y && a.from < b.to && b.from < a.to {
