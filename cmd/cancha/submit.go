@@ -49,7 +49,7 @@ func parseSubmit(args []string) (o submitOptions, err error) {
 func specFlags(flags *flag.FlagSet, s *jobs.Spec, now time.Time) {
 	flags.StringVar(&s.Type, "type", "", "`job type`, such as "+job.MatrixMultiply)
 	flags.StringVar(&s.ID, "id", "", "`id` of the job; without it one is made")
-	flags.StringVar(&s.Key, "key", "", "`key` that two submissions of one job have: the second is answered with the first one's result (default the id)")
+	flags.StringVar(&s.Key, "key", "", "`key` that two submissions of one job have, under whatever ids: the second is answered with the first one's result")
 	flags.StringVar((*string)(&s.Device), "device", "", "`cpu or gpu`, an order; without it where it ends first")
 	flags.BoolVar(&s.PreferGPU, "prefer-gpu", false, "a wish, that decides between devices that are as good")
 	flags.IntVar(&s.Priority, "priority", 0, "`0 to 9`, 9 first")

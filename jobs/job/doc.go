@@ -15,7 +15,8 @@
 //	schema        1; another number is refused, for its fields may mean something else
 //	device        "cpu" or "gpu": an order; "auto": none
 //	priority      0 to 9, 9 first; missing: the message's own, which is 0 where none was set
-//	key           two jobs of one key are one job: the second submission is answered with the first one's result; missing: job_id
+//	key           two jobs of one key, type and parameters are one job: the second submission is answered with the first one's result, unless that
+//	              has failed; with others it is refused. Keys are no ids: a key "a" and the job_id "a" are of different jobs
 //	not_before    Unix seconds, or RFC 3339: when it may begin
 //	deadline      likewise: when it is of no use any more; a job that has not ended by then is failed
 //	timeout       seconds that one attempt may take

@@ -51,7 +51,8 @@ type Spec struct {
 	PreferGPU bool
 	// Priority is from 0 to MaxPriority, the highest first.
 	Priority int
-	// Key tells a job that was submitted before; "": ID.
+	// Key tells that the same was submitted before, under whatever ID; "": nothing does but the ID. Keys are no ids: a key that is called
+	// as another job's ID has nothing to do with that.
 	Key string
 	// NotBefore and Deadline bound when it runs; zero: at once, and whenever.
 	NotBefore, Deadline time.Time
@@ -186,21 +187,29 @@ func Family(name string) string {
 // mostMemory is above what any worker has.
 const mostMemory = 4e12
 
-// IdempotencyKey is Key, or else ID.
-func (s *Spec) IdempotencyKey() string {
-	if s.Key != "" {
-		return s.Key
-	}
-	return s.ID
-}
-
 // Other tells, in words, that another spec of the same id asks for something else; "": it is the same job, submitted again.
 func (s *Spec) Other(again *Spec) string {
+	if what := s.differs(again); what != "" {
+		return fmt.Sprintf("job_id: %q is of another job, which %s: take a new id for each", s.ID, what)
+	}
+	return ""
+}
+
+// OtherOfKey is Other for a spec of the same key, whose id is another one.
+func (s *Spec) OtherOfKey(again *Spec) string {
+	if what := s.differs(again); what != "" {
+		return fmt.Sprintf("key: %q is of job %q, which %s: take a new key for each", again.Key, s.ID, what)
+	}
+	return ""
+}
+
+// differs tells what this spec is, in words, and another one is not; "": both ask for the same.
+func (s *Spec) differs(other *Spec) string {
 	switch {
-	case s.Type != again.Type:
-		return fmt.Sprintf("job_id: %q is of another job, which is a %s: take a new id for each", s.ID, s.Type)
-	case !s.computesAs(again):
-		return fmt.Sprintf("job_id: %q is of another job, which has other parameters: take a new id for each", s.ID)
+	case s.Type != other.Type:
+		return "is a " + s.Type
+	case !s.computesAs(other):
+		return "has other parameters"
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused str
 		s.refuse(spec, invalid, now)
 		return invalid.Error(), nil
 	}
-	return "", s.admit(spec, again, now)
+	return s.admit(spec, again, now)
 }
 
 // clash answers a submission that has the id of another job: with that one's result it would be told what it has not asked. Nothing is put
@@ -66,7 +66,7 @@ func (s *state) recent(id string) *job.Job {
 	return s.flying.changed[id]
 }
 
-// byKey returns the job that has a key, or had it last.
+// byKey returns the job that was submitted last under a key, unless it ends as another one does.
 func (s *state) byKey(key string) (*job.Job, error) {
 	for _, keys := range []map[string]string{s.keys, s.effects.keys, s.flying.keys} {
 		if id, ok := keys[key]; ok {
@@ -92,11 +92,12 @@ func (s *state) refuse(spec job.Spec, why error, now time.Time) {
 	s.end(t, job.Failed, why.Error(), now)
 }
 
-// admit makes a job of a submission. One that a scheduler before has had in hand may have been given by it.
-func (s *state) admit(spec job.Spec, again bool, now time.Time) error {
-	same, err := s.same(spec)
+// admit makes a job of a submission. One that a scheduler before has had in hand may have been given by it. One whose key is of something
+// else fails, and refused says why.
+func (s *state) admit(spec job.Spec, again bool, now time.Time) (refused string, err error) {
+	same, err := s.same(&spec)
 	if err != nil {
-		return err
+		return "", err
 	}
 	work, _ := spec.Work() // it was looked at by Read
 	t := &task{Job: &job.Job{Spec: spec, State: job.Queued, Submitted: now}, work: work, before: again && s.unsure()}
@@ -104,23 +105,54 @@ func (s *state) admit(spec job.Spec, again bool, now time.Time) error {
 	s.note(t.Job, now)
 	s.bound(t)
 	if same != nil {
-		t.SameAs = same.ID
-		s.follow(t, same, now)
-		return nil
+		return s.joined(t, same, now), nil
 	}
-	s.keys[spec.IdempotencyKey()] = spec.ID
+	s.takeKey(t)
 	if err := s.resolve(t, now); err != nil { // it comes again, as if it had not been here
 		delete(s.tasks, spec.ID)
-		delete(s.keys, spec.IdempotencyKey())
+		s.freeKey(t)
 		delete(s.changed, spec.ID)
-		return err
+		return "", err
 	}
-	return nil
+	return "", nil
+}
+
+// joined has a job end as another one of its key does. Where that asks for something else this one fails: with its result it would be told
+// what it has not asked.
+func (s *state) joined(t *task, other *job.Job, now time.Time) (refused string) {
+	if why := other.OtherOfKey(&t.Spec); why != "" {
+		s.counts["refused"]++
+		t.SameAs = ""
+		s.end(t, job.Failed, why, now)
+		return why
+	}
+	t.SameAs = other.ID
+	s.follow(t, other, now)
+	return ""
+}
+
+// takeKey notes that an open job has its key, if it has one.
+func (s *state) takeKey(t *task) {
+	if t.Key != "" {
+		s.keys[t.Key] = t.ID
+	}
+}
+
+// freeKey frees a job's key, and tells whether the job had it.
+func (s *state) freeKey(t *task) bool {
+	if t.Key == "" || s.keys[t.Key] != t.ID {
+		return false
+	}
+	delete(s.keys, t.Key)
+	return true
 }
 
 // same returns the job that was submitted before under the same key, unless it has failed: then the key is free.
-func (s *state) same(spec job.Spec) (*job.Job, error) {
-	j, err := s.byKey(spec.IdempotencyKey())
+func (s *state) same(spec *job.Spec) (*job.Job, error) {
+	if spec.Key == "" {
+		return nil, nil
+	}
+	j, err := s.byKey(spec.Key)
 	switch {
 	case errors.Is(err, store.ErrUnknown):
 		return nil, nil

@@ -36,7 +36,7 @@ func (s *state) replay(id string, now time.Time) error {
 	if !j.Deadline.IsZero() && !j.Deadline.After(now) {
 		return fmt.Errorf("the deadline of job %q, %s, has passed", id, j.Deadline.Format(time.RFC3339))
 	}
-	if other, ok := s.keys[j.IdempotencyKey()]; ok {
+	if other, ok := s.keys[j.Key]; ok {
 		return fmt.Errorf("job %q of the same key is on its way; wait for it", other)
 	}
 	work, err := j.Work()
@@ -48,7 +48,8 @@ func (s *state) replay(id string, now time.Time) error {
 	t := &task{Job: j, work: work}
 	j.Begun, j.Again, j.Ended, j.SameAs = 0, time.Time{}, time.Time{}, ""
 	j.Reason = "tried again"
-	s.tasks[id], s.keys[j.IdempotencyKey()] = t, id
+	s.tasks[id] = t
+	s.takeKey(t)
 	s.become(j, job.Queued, now)
 	s.bound(t)
 	return s.resolve(t, now)

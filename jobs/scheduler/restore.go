@@ -27,8 +27,8 @@ func (s *state) restore(all []*job.Job, left bool, now time.Time) error {
 		if j.State == job.Assigned || j.State == job.Running {
 			s.out[j.ID] = t
 		}
-		if key := j.IdempotencyKey(); j.SameAs == "" {
-			s.keys[key] = j.ID
+		if j.SameAs == "" {
+			s.takeKey(t)
 		}
 	}
 	for _, j := range all {
@@ -60,12 +60,13 @@ func (s *state) resume(t *task, now time.Time) error {
 	case t.State != job.Queued:
 	case t.SameAs != "":
 		other, err := s.find(t.SameAs)
-		if errors.Is(err, store.ErrUnknown) { // its time was over: as if it had not been
+		// Its time was over, or it was taken by an older version for a job of the same key since its id is called so: as if it had not been.
+		if errors.Is(err, store.ErrUnknown) || err == nil && (t.Key == "" || other.Key != t.Key) {
 			t.SameAs = ""
 			return s.resolve(t, now)
 		}
 		if err == nil {
-			s.follow(t, other, now)
+			s.joined(t, other, now)
 		}
 		return err
 	default:

@@ -213,9 +213,8 @@ func (s *state) end(t *task, as job.State, why string, now time.Time) {
 	s.become(t.Job, as, now)
 	s.measures.of(t.Job).Ended[as]++
 	delete(s.tasks, t.ID)
-	if key := t.IdempotencyKey(); s.keys[key] == t.ID {
-		delete(s.keys, key)
-		s.effects.keys[key] = t.ID
+	if s.freeKey(t) {
+		s.effects.keys[t.Key] = t.ID
 	}
 	s.send(t.Job)
 	s.release(t, now)

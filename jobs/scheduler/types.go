@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,11 @@ func misspelling(kind, meant string) error {
 	return &job.Invalid{Field: "job_type", Why: fmt.Sprintf("%q; no worker runs it: is %q meant?", kind, meant)}
 }
 
-// ErrOther tells that a job's id is of another job, with other parameters.
-var ErrOther = errors.New("the id is taken")
+// ErrOther tells that a job's id, or its key, is of another job, of another type or with other parameters.
+var ErrOther = errors.New("another job has it")
 
 // Check looks at a submission that is not taken in yet, for what is known of it here alone. The error is a *job.Invalid where its type is
-// misspelled, and ErrOther where its id is of another job. known tells that the job is there already.
+// misspelled, and ErrOther where its id or its key is of another job. known tells that the job is there already.
 func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err error) {
 	meant := ""
 	if err := s.look(ctx, func(st *state, _ time.Time) { meant = st.misspelled(spec.Type) }); err != nil {
@@ -44,7 +45,7 @@ func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err 
 	before, err := s.job(ctx, spec.ID)
 	switch {
 	case errors.Is(err, store.ErrUnknown):
-		return false, nil
+		return false, s.checkKey(ctx, spec)
 	case err != nil:
 		return false, fmt.Errorf("jobs/scheduler: check: %w", err)
 	}
@@ -52,4 +53,22 @@ func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err 
 		return true, fmt.Errorf("%w: %s", ErrOther, why)
 	}
 	return true, nil
+}
+
+// checkKey tells that a new job's key is of another one.
+func (s *Scheduler) checkKey(ctx context.Context, spec *job.Spec) error {
+	why, failed := "", error(nil)
+	err := s.look(ctx, func(st *state, _ time.Time) {
+		same, err := st.same(spec)
+		if failed = err; same != nil {
+			why = same.OtherOfKey(spec)
+		}
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return fmt.Errorf("jobs/scheduler: check: %w", err)
+	}
+	if why != "" {
+		return fmt.Errorf("%w: %s", ErrOther, why)
+	}
+	return nil
 }

@@ -21,7 +21,7 @@
 //	403  who asks may not; see below
 //	404  there is no such job, or its time is over; or no such address
 //	405  GET and POST are known, and not everywhere
-//	409  a job that has ended cannot be cancelled, and one that is not dead cannot be replayed; the job_id of a submission is another job's, of another type or other parameters
+//	409  a job that has ended cannot be cancelled, and one that is not dead cannot be replayed; the job_id or key of a submission is another job's, of another type or other parameters
 //	413  a body of more than 2.16 MB
 //	415  a POST without Content-Type application/json
 //	503  nothing goes on at the moment, or 64 streams of events are open

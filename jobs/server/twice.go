@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -10,14 +11,21 @@ import (
 	"cancha/jobs/scheduler"
 )
 
-// submissions are those that were put into job_queue here and that the scheduler may not have seen yet: of two clients that send one id at
-// the same time, the second hears that it is taken.
+// submissions are those that were put into job_queue here and that the scheduler may not have seen yet: of two clients that send one id, or
+// one key, at the same time, the second hears that it is taken.
 type submissions struct {
 	mu  sync.Mutex
-	all map[string]submission
+	all map[name]submission
+}
+
+// name is a job's id, or its key.
+type name struct {
+	key  bool
+	text string
 }
 
 type submission struct {
+	id      string
 	content [32]byte
 	at      time.Time
 }
@@ -25,22 +33,39 @@ type submission struct {
 // arriving is for how long the scheduler may not know of a submission: what is older has come, and been forgotten since.
 const arriving = time.Minute
 
-// take notes a submission, unless one of the same id and of other content is on its way.
-func (s *submissions) take(spec *job.Spec, now time.Time) error {
+// take notes a submission, unless one of the same id or key and of other content may be on its way: then it returns that one's id.
+func (s *submissions) take(spec *job.Spec, now time.Time) (other string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[string]submission{}
+		s.all = map[name]submission{}
 	}
 	if len(s.all) >= mostArriving {
 		s.prune(now)
 	}
-	before, ok := s.all[spec.ID]
-	if ok && now.Sub(before.at) < arriving && before.content != spec.Content() {
-		return fmt.Errorf("%w: job_id: %q was submitted just now with another type or other parameters: take a new id for each", scheduler.ErrOther, spec.ID)
+	one := submission{spec.ID, spec.Content(), now}
+	names := []name{{false, spec.ID}}
+	if spec.Key != "" {
+		names = append(names, name{true, spec.Key})
 	}
-	s.all[spec.ID] = submission{spec.Content(), now}
-	return nil
+	for _, n := range names {
+		before, ok := s.all[n]
+		if ok && now.Sub(before.at) < arriving && before.content != one.content {
+			return before.id, n.taken()
+		}
+	}
+	for _, n := range names {
+		s.all[n] = one
+	}
+	return "", nil
+}
+
+func (n name) taken() error {
+	field, what := "job_id", "id"
+	if n.key {
+		field, what = "key", "key"
+	}
+	return fmt.Errorf("%w: %s: %q was submitted just now with another type or other parameters: take a new %s for each", scheduler.ErrOther, field, n.text, what)
 }
 
 // mostArriving is how many are noted before old ones are looked for.
@@ -48,9 +73,9 @@ const mostArriving = 10_000
 
 // prune forgets those that have come. Where all are new, it forgets all: there was no room to tell more.
 func (s *submissions) prune(now time.Time) {
-	for id, one := range s.all {
+	for n, one := range s.all {
 		if now.Sub(one.at) >= arriving {
-			delete(s.all, id)
+			delete(s.all, n)
 		}
 	}
 	if len(s.all) >= mostArriving {
@@ -62,18 +87,27 @@ func (s *submissions) prune(now time.Time) {
 func (s *submissions) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, id)
+	maps.DeleteFunc(s.all, func(_ name, one submission) bool { return one.id == id })
 }
 
-// admit tells whether a submission may be put into the queue: its type is not misspelled, and its id not another job's.
+// admit tells whether a submission may be put into the queue: its type is not misspelled, and its id and its key not another job's.
 func (s *Server) admit(ctx context.Context, spec *job.Spec) error {
-	known, err := s.config.Scheduler.Check(ctx, spec)
-	if err != nil {
-		return err
+	for {
+		known, err := s.config.Scheduler.Check(ctx, spec)
+		if err != nil {
+			return err
+		}
+		if known {
+			s.submissions.forget(spec.ID)
+			return nil
+		}
+		other, taken := s.submissions.take(spec, time.Now())
+		if taken == nil {
+			return nil
+		}
+		if _, err := s.config.Scheduler.Job(ctx, other); err != nil { // it is still on its way
+			return taken
+		}
+		s.submissions.forget(other) // the scheduler has it, and is asked what came of it
 	}
-	if known {
-		s.submissions.forget(spec.ID)
-		return nil
-	}
-	return s.submissions.take(spec, time.Now())
 }

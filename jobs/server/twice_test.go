@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,53 @@ func TestSubmittedTwice(t *testing.T) {
 		code, says, _ := strings.Cut(c.says, " ")
 		if status, body := s.ask("POST", "jobs", c.body, nil); fmt.Sprint(status) != code || !strings.Contains(body, says) {
 			t.Errorf("%s: got %d %s, want %s", c.name, status, body, c.says)
+		}
+	}
+}
+
+// Of clients that send one key with different parameters at the same time one is served, under whatever id, and the others hear so at once.
+// A key is free again when its job has failed.
+func TestKeyTwice(t *testing.T) {
+	s := newSite(t)
+	submit := func(id string, size int, fields string) (int, string) {
+		return s.ask("POST", "jobs", fmt.Sprintf(`{"job_type":"matrix_multiply","job_id":%q,"key":"k","size":%d,"device":"gpu"%s}`, id, size, fields), nil)
+	}
+	answers := make([]int, 10)
+	var clients sync.WaitGroup
+	for i := range answers {
+		clients.Go(func() { answers[i], _ = submit(fmt.Sprint("j", i), i+1, "") })
+	}
+	clients.Wait()
+	at := slices.Index(answers, 202)
+	for i, status := range answers {
+		if i != at && status != 409 {
+			t.Fatalf("got %v, want 202 once and 409 otherwise", answers)
+		}
+	}
+	if at < 0 {
+		t.Fatalf("got %v, want 202 once", answers)
+	}
+	first := fmt.Sprint("j", at)
+	s.becomes(first, "queued")
+	for _, c := range []struct {
+		name, id string
+		size     int
+		says     string
+	}{
+		{"the same", "same", at + 1, `202 {"job_id":"same"`},
+		{"another size", "other", at + 100, `409 key: \"k\" is of job \"` + first + `\", which has other parameters: take a new key`},
+	} {
+		code, says, _ := strings.Cut(c.says, " ")
+		if status, body := submit(c.id, c.size, ""); fmt.Sprint(status) != code || !strings.Contains(body, says) {
+			t.Errorf("%s: got %d %s, want %s", c.name, status, body, c.says)
+		}
+	}
+	if status, body := s.ask("POST", "jobs/"+first+"/cancel", "{}", nil); status != 200 {
+		t.Fatalf("got %d %s", status, body)
+	}
+	for size, id := range []string{"late", "later", "latest"} { // each fails at once
+		if status, body := submit(id, size+1, `,"deadline":1`); status != 202 {
+			t.Errorf("a key that is free: got %d %s", status, body)
 		}
 	}
 }

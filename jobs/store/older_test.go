@@ -82,6 +82,31 @@ func TestOlder(t *testing.T) {
 	}
 }
 
+// An older version put down ids of jobs without a key as keys. They are none any more, and a job takes such a key.
+func TestOlderKeys(t *testing.T) {
+	folder, at := t.TempDir(), time.Unix(1_800_000_000, 0).UTC()
+	old := &job.Job{Spec: job.Spec{ID: "k", Type: "t"}, State: job.Completed, Submitted: at, Ended: at}
+	writeFirst(t, folder, []*job.Job{old})
+	s, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if j, err := s.ByKey("k"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("got %+v, %v", j, err)
+	}
+	keyed := &job.Job{Spec: job.Spec{ID: "a", Key: "k", Type: "t"}, State: job.Queued, Submitted: at}
+	if err := s.Commit(&Changes{Jobs: []*job.Job{keyed}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Expire(at.Add(48*time.Hour), 100); err != nil || n != 1 {
+		t.Errorf("forgotten %d, %v", n, err)
+	}
+	if j, err := s.ByKey("k"); err != nil || j.ID != "a" {
+		t.Errorf("got %+v, %v", j, err)
+	}
+}
+
 // A newer format, and another program's, are refused by their names; nothing is changed.
 func TestNewer(t *testing.T) {
 	for form, want := range map[string]string{

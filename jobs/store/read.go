@@ -20,10 +20,10 @@ func (s *Store) Get(id string) (j *job.Job, err error) {
 	return j, err
 }
 
-// ByKey returns the job that an idempotency key belongs to; the error is ErrUnknown where there is none.
+// ByKey returns the job that a key belongs to; the error is ErrUnknown where there is none. Ids are no keys.
 func (s *Store) ByKey(key string) (j *job.Job, err error) {
 	err = s.read(func(tx *disk.Tx) error {
-		if _, j, err = find(tx, string(tx.Bucket(bucketKeys).Get([]byte(key)))); j == nil && err == nil {
+		if _, j, err = find(tx, string(tx.Bucket(bucketKeys).Get([]byte(key)))); err == nil && (j == nil || j.Key != key) {
 			err = fmt.Errorf("key %q: %w", key, ErrUnknown)
 		}
 		return err

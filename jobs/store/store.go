@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -19,7 +20,7 @@ var (
 	bucketJobs   = []byte("jobs")   // jobs in JSON, by their number, which grows
 	bucketIDs    = []byte("ids")    // numbers, and the state that its job was put down in, by id
 	bucketStates = []byte("states") // nothing, by the state's place in job.States and the number
-	bucketKeys   = []byte("keys")   // ids by idempotency key
+	bucketKeys   = []byte("keys")   // ids by key; an older version put down ids of jobs without a key under themselves
 	bucketEnds   = []byte("ends")   // ids by the time at which they are forgotten
 	bucketOutbox = []byte("outbox") // numbers of jobs whose result was not sent yet
 	bucketEvents = []byte("events") // events in JSON, by their number
@@ -323,7 +324,8 @@ func decode(text []byte) (*job.Job, error) {
 	return j, nil
 }
 
-// add gives a new job its number, and takes its key for it, unless it ends as another one does, whose key that stays.
+// add gives a new job its number, and takes its key for it, unless it ends as another one does, or was refused since another one has the key:
+// whose key that stays.
 func add(tx *disk.Tx, j *job.Job) (entry, error) {
 	jobs := tx.Bucket(bucketJobs)
 	jobs.FillPercent = 0.9 // new ones come at the end
@@ -333,10 +335,10 @@ func add(tx *disk.Tx, j *job.Job) (entry, error) {
 	}
 	e := entryOf(next, j.State)
 	err = errors.Join(tx.Bucket(bucketIDs).Put([]byte(j.ID), e), tx.Bucket(bucketStates).Put(e.listed(), nil))
-	if err != nil || j.SameAs != "" {
+	if err != nil || j.Key == "" || j.SameAs != "" || j.State == job.Failed {
 		return e, err
 	}
-	return e, tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID))
+	return e, tx.Bucket(bucketKeys).Put([]byte(j.Key), []byte(j.ID))
 }
 
 // forgotten is the place of an ended job on the list of those that are forgotten.
@@ -391,7 +393,7 @@ func forget(tx *disk.Tx, id string) error {
 	if e == nil || err != nil {
 		return err
 	}
-	key := []byte(j.IdempotencyKey())
+	key := []byte(cmp.Or(j.Key, j.ID)) // the id: of an older version
 	if string(tx.Bucket(bucketKeys).Get(key)) == id {
 		if err := tx.Bucket(bucketKeys).Delete(key); err != nil {
 			return err
