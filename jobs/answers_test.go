@@ -10,15 +10,17 @@ import (
 
 // Results are forgotten when there are too many of them, or too large ones, the oldest first.
 func TestKept(t *testing.T) {
-	a := &answers{waiting: map[string]*ended{}}
+	a := newAnswers("q")
 	take := func(id string, bytes int) *ended {
-		a.expect(Spec{ID: id}, false)
+		if _, err := a.expect([]submitted{{Spec: Spec{ID: id, ReplyTo: "q"}}}); err != nil {
+			t.Fatal(err)
+		}
 		e := a.of(id)
 		body, err := json.Marshal(map[string]any{"job_id": id, "status": "completed", "result": make([]byte, bytes)}) // base64: 4 bytes for 3
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.take(&queue.Delivery{Message: queue.Message{CorrelationID: id, Body: body}})
+		a.take(&queue.Delivery{Message: queue.Message{CorrelationID: "of " + id, Body: body}})
 		return e
 	}
 	first := take("first", 0)

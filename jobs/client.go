@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"cancha/jobs/job"
@@ -17,37 +16,53 @@ import (
 // ErrClosed is of a cluster that was closed.
 var ErrClosed = errors.New("the cluster was closed; jobs.Open opens the jobs again")
 
-// Submit puts jobs down, and returns their ids when they are durable. Those without an ID get one.
+// ErrOther tells that the ID or the Key of a job is of another job, of another type or with other parameters.
+var ErrOther = scheduler.ErrOther
+
+// Submit puts jobs down, and returns their ids when they are durable. Those without an ID get one. The error is ErrOther, and none is put
+// down, where an ID or a Key is known to be of another job, which has another type or other parameters. Where no scheduler is there to tell,
+// or the other job is on its way, too, that one fails instead which the scheduler meets later: its Result says so.
 func (k *Cluster) Submit(ctx context.Context, specs ...Spec) (ids []string, err error) {
 	if k.answers.over() {
 		return nil, fmt.Errorf("jobs: submit: %w", ErrClosed)
 	}
-	messages := make([]queue.Message, 0, len(specs))
+	messages, all := make([]queue.Message, 0, len(specs)), make([]submitted, 0, len(specs))
 	for _, s := range specs {
-		named := s.ID != ""
-		if !named {
-			s.ID = rand.Text()
+		one := submitted{Spec: s, named: s.ID != ""}
+		if !one.named {
+			one.ID = rand.Text()
 		}
-		if s.ReplyTo == "" {
-			s.ReplyTo = k.answers.queue
+		if one.ReplyTo == "" {
+			one.ReplyTo = k.answers.queue
 		}
-		m, err := s.Message()
+		m, err := one.Message()
 		if err != nil {
 			return nil, fmt.Errorf("jobs: submit: %w", err)
 		}
-		messages, ids = append(messages, m), append(ids, s.ID)
-		k.answers.expect(s, named)
+		messages, all, ids = append(messages, m), append(all, one), append(ids, one.ID)
 	}
-	err = k.broker.Publish(ctx, job.QueueJobs, messages...)
+	if err := k.clash(ctx, all); err != nil {
+		return nil, fmt.Errorf("jobs: submit: %w", err)
+	}
+	undo, err := k.answers.expect(all)
+	if err == nil {
+		err = k.publish(ctx, messages)
+	}
+	if err != nil {
+		undo()
+		return nil, fmt.Errorf("jobs: submit: %w", err)
+	}
+	return ids, nil
+}
+
+func (k *Cluster) publish(ctx context.Context, messages []queue.Message) error {
+	err := k.broker.Publish(ctx, job.QueueJobs, messages...)
 	if errors.Is(err, queue.ErrUnknownQueue) { // no scheduler has been here; it will find them
 		if _, err = k.broker.Declare(ctx, scheduler.Queues()[0]); err == nil {
 			err = k.broker.Publish(ctx, job.QueueJobs, messages...)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("jobs: submit: %w", err)
-	}
-	return ids, nil
+	return err
 }
 
 // Result is how a job has ended.
@@ -78,15 +93,27 @@ func (r *Result) Decode(to any) error {
 // arriving is for how long a job may be unknown that another process has submitted just now.
 const arriving = 2 * time.Second
 
-// Wait waits until a job has ended. That it has failed is no error of Wait: Result.State tells. Of jobs of other processes it asks now and then.
-func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
-	if ended := k.answers.of(id); ended != nil {
-		r, err := k.await(ctx, id, ended)
-		if err != nil {
-			return nil, fmt.Errorf("jobs: wait for %s: %w", id, err)
+// Wait waits until a job has ended. That it has failed is no error of Wait: Result.State tells. A dead one that is tried again has not ended.
+// Of jobs whose results go elsewhere, and of those of other processes, it asks now and then.
+func (k *Cluster) Wait(ctx context.Context, id string) (r *Result, err error) {
+	for r == nil && err == nil { // once more where the job is tried again meanwhile
+		if e := k.answers.of(id); e != nil {
+			r, err = k.await(ctx, id, e)
+		} else {
+			r, err = k.poll(ctx, id)
 		}
-		return r, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("jobs: wait for %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// glance is how often a job is looked at whose result does not come here.
+const glance = 200 * time.Millisecond
+
+// poll waits for the end of a job that was not submitted here, or has been dead.
+func (k *Cluster) poll(ctx context.Context, id string) (*Result, error) {
 	for begin := time.Now(); ; {
 		j, err := k.Job(ctx, id)
 		switch {
@@ -97,9 +124,9 @@ func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 			return outcome(j), nil
 		}
 		select {
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(glance):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("jobs: wait for %s: %w", id, context.Cause(ctx))
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -107,11 +134,19 @@ func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 // elsewhere is how often a job is looked at whose id this program has given: a process before it may have submitted it, which gets the result then.
 const elsewhere = 2 * time.Second
 
-// await waits for the end of a job that was submitted here.
+// await waits for the end of a job that was submitted here. Without a result and an error it was tried again meanwhile.
 func (k *Cluster) await(ctx context.Context, id string, e *ended) (*Result, error) {
 	for {
+		select { // before anything else that may be so, too
+		case <-e.done:
+			return e.result, nil
+		default:
+		}
 		var look <-chan time.Time
-		if e.spec != nil {
+		switch {
+		case e.away:
+			look = time.After(glance)
+		case e.spec != nil:
 			look = time.After(elsewhere)
 		}
 		select {
@@ -123,11 +158,30 @@ func (k *Cluster) await(ctx context.Context, id string, e *ended) (*Result, erro
 			return nil, context.Cause(ctx)
 		case <-look:
 		}
-		if j, err := k.Job(ctx, id); err == nil && j.State.Ended() &&
-			j.Other(e.spec) == "" { // with other parameters it was refused, and an answer is on its way
-			return outcome(j), nil
+		if r, err := k.glimpse(ctx, id, e); r != nil || err != nil {
+			return r, err
 		}
 	}
+}
+
+// glimpse looks whether a job has ended that was submitted here, and whose result may go elsewhere. It is nil, without an error, where
+// nobody knows yet.
+func (k *Cluster) glimpse(ctx context.Context, id string, e *ended) (*Result, error) {
+	j, err := k.Job(ctx, id)
+	switch {
+	case errors.Is(err, ErrUnknown) && e.away && time.Since(e.at) > e.spec.Keep()+arriving: // it is forgotten by now, and was on its way until then
+		return nil, err
+	case err != nil:
+		return nil, nil
+	}
+	why := j.Other(e.spec)
+	switch {
+	case why == "" && j.State.Ended():
+		return outcome(j), nil
+	case why != "" && e.away: // else the answer that it was refused is on its way
+		return &Result{ID: id, Type: e.spec.Type, State: job.Failed, Error: why}, nil
+	}
+	return nil, nil
 }
 
 func outcome(j *Job) *Result {
@@ -174,6 +228,14 @@ func (k *Cluster) Cancel(ctx context.Context, id string) error {
 
 // Replay tries a dead job again.
 func (k *Cluster) Replay(ctx context.Context, id string) error {
+	err := k.replay(ctx, id)
+	if err == nil {
+		k.answers.renew(id)
+	}
+	return err
+}
+
+func (k *Cluster) replay(ctx context.Context, id string) error {
 	if s := k.Scheduler(); s != nil {
 		return s.Replay(ctx, id)
 	}
@@ -240,170 +302,4 @@ func (k *Cluster) ask(ctx context.Context, q scheduler.Question) (a scheduler.An
 		return a, errors.New(a.Error)
 	}
 	return a, err
-}
-
-// answers are the results of this process's jobs, and what it is told.
-type answers struct {
-	queue    string
-	consumer queue.Consumer
-	reading  sync.WaitGroup
-	stop     context.CancelFunc
-	closed   chan struct{} // when nothing is read any more
-
-	mu      sync.Mutex
-	waiting map[string]*ended
-	asked   map[string]chan []byte
-	old     []string // ids that have ended, the first one first
-	kept    int      // bytes of their results
-}
-
-// Bounds of the results that are kept; of older ones the scheduler is asked.
-const (
-	mostKept      = 10_000
-	mostKeptBytes = 64 << 20
-)
-
-// keep keeps how a job has ended, and forgets older ones.
-func (a *answers) keep(id string, r *Result) {
-	a.old, a.kept = append(a.old, id), a.kept+len(r.Value)
-	for len(a.old) > mostKept || a.kept > mostKeptBytes && len(a.old) > 1 {
-		a.kept -= len(a.waiting[a.old[0]].result.Value)
-		delete(a.waiting, a.old[0])
-		a.old = a.old[1:]
-	}
-}
-
-// ended is a job's end; done is closed when it is there.
-type ended struct {
-	done   chan struct{}
-	result *Result
-	spec   *Spec // of one whose id was given; nil: it was made here
-}
-
-// listen declares a queue of answers, which is removed when this process has been away for so long, and reads it.
-func listen(ctx context.Context, b queue.Broker, expires time.Duration) (*answers, error) {
-	a := &answers{queue: "cancha.answers." + rand.Text(), waiting: map[string]*ended{}, asked: map[string]chan []byte{},
-		closed: make(chan struct{})}
-	if _, err := b.Declare(ctx, queue.Spec{Name: a.queue, Expires: expires}); err != nil {
-		return nil, err
-	}
-	c, err := b.Consume(ctx, a.queue, 256)
-	if err != nil {
-		return nil, err
-	}
-	a.consumer = c
-	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	a.reading.Go(func() { a.read(ctx) })
-	return a, nil
-}
-
-func (a *answers) read(ctx context.Context) {
-	for {
-		d, err := a.consumer.Next(ctx)
-		if err != nil {
-			return
-		}
-		a.take(d)
-		a.reading.Go(func() { _ = d.Ack(ctx) }) // or it comes again
-	}
-}
-
-// take gives an answer to who waits for it.
-func (a *answers) take(d *queue.Delivery) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if reply := a.asked[d.CorrelationID]; reply != nil {
-		reply <- d.Body
-		delete(a.asked, d.CorrelationID)
-		return
-	}
-	e := a.waiting[d.CorrelationID]
-	if e == nil || e.result != nil {
-		return
-	}
-	var o struct {
-		ID      string          `json:"job_id"`
-		Type    string          `json:"job_type"`
-		Status  State           `json:"status"`
-		Error   string          `json:"error"`
-		Result  json.RawMessage `json:"result"`
-		Worker  string          `json:"worker_id"`
-		Device  string          `json:"worker_type"`
-		Reason  string          `json:"reason"`
-		Begun   int             `json:"attempts"`
-		Seconds float64         `json:"execution_time"`
-		Queued  float64         `json:"queue_time"`
-	}
-	if err := json.Unmarshal(d.Body, &o); err != nil {
-		o.Error, o.Status = "a result that cannot be read: "+err.Error(), job.Failed
-	}
-	e.result = &Result{o.ID, o.Type, o.Status, o.Error, o.Result, o.Worker, o.Device, o.Reason, o.Begun, o.Seconds, o.Queued}
-	close(e.done)
-	a.keep(d.CorrelationID, e.result)
-}
-
-func (a *answers) expect(s Spec, named bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.waiting[s.ID] != nil {
-		return
-	}
-	e := &ended{done: make(chan struct{})}
-	if named {
-		e.spec = &s
-	}
-	a.waiting[s.ID] = e
-}
-
-func (a *answers) of(id string) *ended {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.waiting[id]
-}
-
-// runs tells that a job was submitted here, and that its end is not known yet.
-func (a *answers) runs(id string) bool {
-	e := a.of(id)
-	if e == nil {
-		return false
-	}
-	select {
-	case <-e.done:
-		return false
-	default:
-		return true
-	}
-}
-
-func (a *answers) ask(id string) chan []byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.asked[id] = make(chan []byte, 1)
-	return a.asked[id]
-}
-
-func (a *answers) forget(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.asked, id)
-}
-
-func (a *answers) over() bool {
-	select {
-	case <-a.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// close is for one goroutine; again it does nothing.
-func (a *answers) close() error {
-	if a.over() {
-		return nil
-	}
-	close(a.closed)
-	a.stop()
-	a.reading.Wait()
-	return a.consumer.Close()
 }

@@ -193,11 +193,12 @@ func (s *Scheduler) Events(after uint64, most int) ([]store.Event, uint64, error
 
 // Question is what another process asks of the scheduler, in job.QueueControl; the answer goes to the message's ReplyTo.
 type Question struct {
-	Ask   string      `json:"ask"` // one of cancel, replay, job, jobs, workers, counts, endings
+	Ask   string      `json:"ask"` // one of cancel, replay, job, jobs, workers, counts, endings, check
 	ID    string      `json:"id,omitempty"`
 	Query store.Query `json:"query,omitzero"`
 	After uint64      `json:"after,omitempty"` // of endings
 	Most  int         `json:"most,omitempty"`  // of endings
+	Specs []job.Spec  `json:"specs,omitempty"` // of check
 }
 
 // Answer is what it is told.
@@ -210,6 +211,7 @@ type Answer struct {
 	States  map[job.State]int `json:"states,omitempty"`
 	Counted map[string]int64  `json:"counted,omitempty"`
 	Endings *Endings          `json:"endings,omitempty"`
+	Checked Checked           `json:"checked,omitzero"`
 }
 
 // questioned answers a question beside the loop, which it may need.
@@ -265,8 +267,10 @@ func (s *Scheduler) answer(body []byte) (a Answer) {
 		var e Endings
 		e, err = s.Endings(s.ctx, q.After, q.Most)
 		a.Endings = &e
+	case "check":
+		a.Checked, err = s.CheckAll(s.ctx, q.Specs)
 	default:
-		err = fmt.Errorf("a question %q; it is cancel, replay, job, jobs, workers, counts or endings", q.Ask)
+		err = fmt.Errorf("a question %q; it is cancel, replay, job, jobs, workers, counts, endings or check", q.Ask)
 	}
 	if err != nil {
 		return Answer{Error: err.Error(), Unknown: errors.Is(err, store.ErrUnknown)}

@@ -42,33 +42,66 @@ func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err 
 	if meant != "" {
 		return false, misspelling(spec.Type, meant)
 	}
-	before, err := s.job(ctx, spec.ID)
-	switch {
-	case errors.Is(err, store.ErrUnknown):
-		return false, s.checkKey(ctx, spec)
+	var why string
+	var failed error
+	err = s.look(ctx, func(st *state, _ time.Time) { known, why, failed = st.clashes(spec) })
+	switch err = cmp.Or(err, failed); {
 	case err != nil:
 		return false, fmt.Errorf("jobs/scheduler: check: %w", err)
+	case why != "":
+		return known, fmt.Errorf("%w: %s", ErrOther, why)
 	}
-	if why := before.Other(spec); why != "" {
-		return true, fmt.Errorf("%w: %s", ErrOther, why)
-	}
-	return true, nil
+	return known, nil
 }
 
-// checkKey tells that a new job's key is of another one.
-func (s *Scheduler) checkKey(ctx context.Context, spec *job.Spec) error {
-	why, failed := "", error(nil)
-	err := s.look(ctx, func(st *state, _ time.Time) {
-		same, err := st.same(spec)
-		if failed = err; same != nil {
-			why = same.OtherOfKey(spec)
+// Checked is why one of some submissions would be refused, in words.
+type Checked struct {
+	Misspelled string `json:"misspelled,omitempty"` // its type is; "": none is
+	Other      string `json:"other,omitempty"`      // its id or key is another job's; "": none is
+}
+
+// together is of how many submissions is told in one turn.
+const together = 256
+
+// CheckAll is Check for many submissions: it tells of the first one that would be refused.
+func (s *Scheduler) CheckAll(ctx context.Context, all []job.Spec) (c Checked, err error) {
+	for some := range slices.Chunk(all, together) {
+		failed := error(nil)
+		err := s.look(ctx, func(st *state, _ time.Time) { c, failed = st.check(some) })
+		if err = cmp.Or(err, failed); err != nil {
+			return Checked{}, fmt.Errorf("jobs/scheduler: check: %w", err)
 		}
-	})
-	if err = cmp.Or(err, failed); err != nil {
-		return fmt.Errorf("jobs/scheduler: check: %w", err)
+		if c != (Checked{}) {
+			break
+		}
 	}
-	if why != "" {
-		return fmt.Errorf("%w: %s", ErrOther, why)
+	return c, nil
+}
+
+func (s *state) check(all []job.Spec) (c Checked, err error) {
+	for i := range all {
+		if meant := s.misspelled(all[i].Type); meant != "" {
+			c.Misspelled = misspelling(all[i].Type, meant).Error()
+		}
+		if _, c.Other, err = s.clashes(&all[i]); err != nil || c != (Checked{}) {
+			return c, err
+		}
 	}
-	return nil
+	return c, nil
+}
+
+// clashes tells why a submission is refused whose id or key is another job's; "": it is not. known tells that the job is there.
+func (s *state) clashes(spec *job.Spec) (known bool, why string, err error) {
+	before, err := s.find(spec.ID)
+	switch {
+	case err == nil:
+		return true, before.Other(spec), nil
+	case !errors.Is(err, store.ErrUnknown):
+		return false, "", err
+	}
+	same, err := s.same(spec)
+	if same != nil {
+		why = same.OtherOfKey(spec)
+	}
+	return false, why, err
 }
