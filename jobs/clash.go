@@ -29,6 +29,27 @@ func (k *Cluster) clash(ctx context.Context, all []submitted) error {
 	return nil
 }
 
+// Check tells whether a submission would be refused at once, as far as a scheduler is there that knows: the error is a *job.Invalid where
+// its type is misspelled, or something else is wrong with it, and ErrOther where its ID or its Key is another job's.
+func (k *Cluster) Check(ctx context.Context, s Spec) error {
+	if k.answers.over() {
+		return fmt.Errorf("jobs: check: %w", ErrClosed)
+	}
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("jobs: check: %w", err)
+	}
+	c, err := k.checked(ctx, []Spec{s})
+	switch {
+	case err != nil:
+		return fmt.Errorf("jobs: check: %w", err)
+	case c.Misspelled != nil:
+		return fmt.Errorf("jobs: check: %w", c.Misspelled)
+	case c.Other != "":
+		return fmt.Errorf("jobs: check: %w: %s", ErrOther, c.Other)
+	}
+	return nil
+}
+
 // checked asks the scheduler of submissions, if one is there.
 func (k *Cluster) checked(ctx context.Context, all []Spec) (c scheduler.Checked, err error) {
 	if len(all) == 0 {

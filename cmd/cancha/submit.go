@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,7 +107,10 @@ func submit(ctx context.Context, w, log io.Writer, k *jobs.Cluster, s jobs.Spec,
 	}
 	soon, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("it is not taken after %v", jobsPatience))
 	defer cancel()
-	if err := known(soon, k, s.Type); err != nil {
+	if err := k.Check(soon, s); err != nil {
+		if invalid := (*job.Invalid)(nil); errors.As(err, &invalid) {
+			err = usageError{"job submit", err}
+		}
 		return err
 	}
 	ids, err := k.Submit(soon, s)
@@ -129,22 +131,6 @@ func submit(ctx context.Context, w, log io.Writer, k *jobs.Cluster, s jobs.Spec,
 	fmt.Fprintf(log, "job %s on %s, %s\n", r.ID, r.Worker, r.Reason)
 	fmt.Fprintln(w, string(r.Value))
 	return nil
-}
-
-// known refuses a type that is almost one that all workers run, and that none of those which are there has registered.
-func known(ctx context.Context, k *jobs.Cluster, kind string) error {
-	meant := job.Misspelled(kind, job.Types())
-	if meant == "" {
-		return nil
-	}
-	workers, err := k.Workers(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(workers, func(w jobs.Worker) bool { return w.Types == nil || slices.Contains(w.Types, kind) }) {
-		return nil
-	}
-	return usageError{"job submit", fmt.Errorf("-type %q: no worker runs it; is %q meant?", kind, meant)}
 }
 
 // telling is after how long it is told what a job waits for, and how often that is looked at.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -123,6 +124,58 @@ func TestSubmitTells(t *testing.T) {
 	}
 	if err := submit(t.Context(), log, log, k, jobs.Spec{Type: "matrix_multipy"}, true); err != nil {
 		t.Errorf("registered: %v", err)
+	}
+}
+
+// What the scheduler would refuse is refused, with an error and without an id, whoever has the scheduler; the same job again is not.
+func TestSubmitTaken(t *testing.T) {
+	t.Setenv(rabbitVariable, "")
+	folder := t.TempDir()
+	here, err := jobs.Open(t.Context(), jobs.Config{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	b, err := waitForJobs(t.Context(), folder, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	elsewhere, err := jobs.Open(t.Context(), jobs.Config{Broker: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close()
+	notebook := func(context.Context, *jobs.Task) (any, error) { return 3, nil } // as a worker with a folder has it
+	if err := here.Register(t.Context(), "notebook", notebook, 1); err != nil {
+		t.Fatal(err)
+	}
+	sum := func(id, key string, size int) jobs.Spec {
+		return jobs.Spec{ID: id, Key: key, Type: job.VectorAddition, Parameters: jobs.Parameters{"size": size}.JSON()}
+	}
+	if err := submit(t.Context(), io.Discard, io.Discard, here, sum("b4", "k", 10), true); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		spec jobs.Spec
+		want string
+	}{
+		{"another size", sum("b4", "", 20), `job_id: "b4" is of another job, which has other parameters`},
+		{"another type", jobs.Spec{ID: "b4", Type: "notebook"}, `job_id: "b4" is of another job, which is a vector_addition`},
+		{"another size of a key", sum("", "k", 20), `key: "k" is of job "b4", which has other parameters`},
+		{"a misspelled type of a folder", jobs.Spec{Type: "notebok"}, `is "notebook" meant?`},
+		{"a misspelled type", jobs.Spec{Type: "matrix_multipy"}, `is "matrix_multiply" meant?`},
+		{"the same", sum("b4", "", 10), ""},
+		{"the same of a key", sum("", "k", 10), ""},
+	} {
+		for where, k := range map[string]*jobs.Cluster{"here": here, "elsewhere": elsewhere} {
+			var out strings.Builder
+			err := submit(t.Context(), &out, io.Discard, k, c.spec, false)
+			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) || (err == nil) != (out.Len() > 0) {
+				t.Errorf("%s, %s: got %q, %v, want %s", c.name, where, out.String(), err, c.want)
+			}
+		}
 	}
 }
 

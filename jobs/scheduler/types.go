@@ -25,7 +25,7 @@ func (s *state) misspelled(kind string) string {
 }
 
 // misspelling is what is said of such a type.
-func misspelling(kind, meant string) error {
+func misspelling(kind, meant string) *job.Invalid {
 	return &job.Invalid{Field: "job_type", Why: fmt.Sprintf("%q; no worker runs it: is %q meant?", kind, meant)}
 }
 
@@ -54,10 +54,10 @@ func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err 
 	return known, nil
 }
 
-// Checked is why one of some submissions would be refused, in words.
+// Checked is why one of some submissions would be refused.
 type Checked struct {
-	Misspelled string `json:"misspelled,omitempty"` // its type is; "": none is
-	Other      string `json:"other,omitempty"`      // its id or key is another job's; "": none is
+	Misspelled *job.Invalid `json:"misspelled,omitempty"` // its type is; nil: none is
+	Other      string       `json:"other,omitempty"`      // its id or key is another job's, in words; "": none is
 }
 
 // together is of how many submissions is told in one turn.
@@ -81,7 +81,7 @@ func (s *Scheduler) CheckAll(ctx context.Context, all []job.Spec) (c Checked, er
 func (s *state) check(all []job.Spec) (c Checked, err error) {
 	for i := range all {
 		if meant := s.misspelled(all[i].Type); meant != "" {
-			c.Misspelled = misspelling(all[i].Type, meant).Error()
+			c.Misspelled = misspelling(all[i].Type, meant)
 		}
 		if _, c.Other, err = s.clashes(&all[i]); err != nil || c != (Checked{}) {
 			return c, err
