@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cancha/jobs/job"
 	"cancha/jobs/queue"
 )
 
@@ -33,5 +34,15 @@ func TestKept(t *testing.T) {
 	take("large", mostKeptBytes)
 	if a.of("large") == nil || len(a.waiting) != 1 {
 		t.Errorf("%d are kept beside a large one", len(a.waiting)-1)
+	}
+}
+
+// Time that a worker has spent on a job counts once, however many jobs of its key have that one's result.
+func TestByWorker(t *testing.T) {
+	one := &Job{Spec: Spec{ID: "a", Key: "k"}, State: job.Completed, Worker: "w", WorkerType: CPU, Ran: 2, Predicted: map[Device]float64{CPU: 3}}
+	same := *one
+	same.ID, same.SameAs = "b", "a"
+	if got := byWorker([]*Job{one, &same}); len(got) != 1 || got[0] != (did{Worker: "w", Device: "cpu", Jobs: 2, Predicted: 3, Ran: 2}) {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -74,8 +74,10 @@ func byWorker(all []*Job) []did {
 		if j.State != job.Completed {
 			d.Failed++
 		}
-		d.Predicted += j.Predicted[j.WorkerType]
-		d.Ran += j.Ran
+		if j.SameAs == "" { // else it is of the job before it of the same key
+			d.Predicted += j.Predicted[j.WorkerType]
+			d.Ran += j.Ran
+		}
 	}
 	rows := make([]did, 0, len(sums))
 	for _, name := range slices.Sorted(maps.Keys(sums)) {

@@ -41,6 +41,7 @@
 //	queue_time                     seconds from the submission until it began
 //	submitted_at, started_at, completed_at   Unix seconds
 //	attempt, attempts              the number of the last attempt, and how many have begun
+//	same_as                        the job_id of the job before it of the same key: this one did not run, and has that one's result and times
 //	result, or error and reason    what it returned, or why there is nothing; why it went there
 //	predicted                      seconds by device, before it ran
 //

@@ -65,6 +65,7 @@ func (j *Job) outcome(redelivered bool) ([]byte, error) {
 	put("worker_id", j.Worker, j.Worker != "")
 	put("worker_type", j.WorkerType, j.WorkerType != "")
 	put("device", j.Model, j.Model != "")
+	put("same_as", j.SameAs, j.SameAs != "")
 	put("reason", j.Reason, j.Reason != "")
 	put("predicted", j.Predicted, len(j.Predicted) > 0)
 	put("started_at", unix(j.Started), !j.Started.IsZero())
@@ -87,7 +88,7 @@ func ofOutcome(name string) bool {
 	switch name {
 	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time",
 		"processing_time", "queue_time", "redelivered", "result", "error",
-		"worker_id", "worker_type", "device", "reason", "predicted", "job_fields":
+		"worker_id", "worker_type", "device", "same_as", "reason", "predicted", "job_fields":
 		return true
 	}
 	return false

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cancha/jobs/job"
 	"cancha/jobs/placement"
 	"cancha/runtime/chart"
 )
@@ -95,7 +94,7 @@ func drawAlone(m *Measures, o chart.Options) (*figure, error) {
 	var labels []string
 	var means []float64
 	for _, s := range m.Statistics() {
-		if s.Completed > 0 && len(labels) < mostTypes {
+		if !math.IsNaN(s.Mean) && len(labels) < mostTypes {
 			labels, means = append(labels, typed(s.Type)+" on "+device(s.Device)), append(means, s.Mean)
 		}
 	}
@@ -194,7 +193,7 @@ func rates(all []Record, d placement.Device, first, width float64, steps int) *c
 		s.X[i] = (float64(i) + 0.5) * width
 	}
 	for i := range all {
-		if r := &all[i]; r.Status == job.Completed && r.Device == d {
+		if r := &all[i]; r.ran() && r.Device == d {
 			s.Y[min(max(int((r.Completed-first)/width), 0), steps-1)] += 1 / width
 			n++
 		}
@@ -211,7 +210,7 @@ func drawPredictions(all []Record, _ *Measures, source string) (*figure, error) 
 	for _, d := range []placement.Device{placement.GPU, placement.CPU} {
 		s := chart.Series{Name: device(d), X: []float64{}}
 		for i := range all {
-			if r := &all[i]; r.Status == job.Completed && r.Device == d && r.Predicted[d] > 0 && r.Ran > 0 {
+			if r := &all[i]; r.ran() && r.Device == d && r.Predicted[d] > 0 && r.Ran > 0 {
 				s.X, s.Y = append(s.X, r.Predicted[d]), append(s.Y, r.Ran)
 			}
 		}

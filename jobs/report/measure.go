@@ -16,7 +16,8 @@ type Kind struct {
 	Device placement.Device
 }
 
-// Statistics are those of jobs of one kind. Without a completed job, times are NaN.
+// Statistics are those of jobs of one kind. Without a completed job that ran, times are NaN: one that has the result of a job before it, whose
+// key it has, did not, so that it counts among Completed alone.
 type Statistics struct {
 	Kind
 	Jobs, Completed     int
@@ -94,7 +95,7 @@ func (m *Measures) Add(r *Record) {
 	}
 	k.jobs++
 	k.ended[r.Status]++
-	if r.Status != job.Completed {
+	if !r.ran() {
 		return
 	}
 	m.all.add(r)
@@ -128,7 +129,7 @@ func (m *Measures) Throughput() float64 { return m.all.rate() }
 // Statistics are those of each kind, by type and then device, the GPU first.
 func (m *Measures) Statistics() (all []Statistics) {
 	for name, k := range m.kinds {
-		s := Statistics{Kind: name, Jobs: k.jobs, Completed: len(k.ran), Throughput: k.took.rate(), Predicted: k.expected}
+		s := Statistics{Kind: name, Jobs: k.jobs, Completed: k.ended[job.Completed], Throughput: k.took.rate(), Predicted: k.expected}
 		sorted := slices.Sorted(slices.Values(k.ran))
 		s.Mean, s.Min, s.Max, s.P95 = average(sorted), Quantile(sorted, 0), Quantile(sorted, 1), Quantile(sorted, 0.95)
 		s.Off, s.Bias = math.Exp(k.off/float64(k.expected)), math.Exp(k.logs/float64(k.expected))

@@ -32,6 +32,7 @@ type Record struct {
 	Completed float64                      `json:"completed_at"`
 	Predicted map[placement.Device]float64 `json:"predicted"`
 	Attempts  int                          `json:"attempts"`
+	SameAs    string                       `json:"same_as"`      // the job whose result it has, since they share a key; "": it has its own
 	Event     uint64                       `json:"cancha_event"` // 0: unknown
 	Work      string                       `json:"cancha_work"`  // "": unknown
 }
@@ -43,6 +44,10 @@ func (r *Record) Begin() float64 {
 	}
 	return r.Completed - r.Ran
 }
+
+// ran tells that it has run and completed, so that its times are its own: one of a key that was submitted before has that job's result, and
+// its times, too.
+func (r *Record) ran() bool { return r.Status == job.Completed && r.SameAs == "" }
 
 // Line writes an ended job as a line, with its line end: the contract's result, the job's fields that are not of the contract among it, and
 // the two of ours.

@@ -79,6 +79,45 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// A job that has the result of one before it, by its key, has no time of its own: it counts as completed, and nothing is measured of it.
+func TestSameAs(t *testing.T) {
+	var m, alone Measures
+	var all []Record
+	for i, same := range []string{"", "", "j0", "j0"} {
+		j := &job.Job{Spec: job.Spec{ID: fmt.Sprint("j", i), Type: "t", Key: "k"}, State: job.Completed, SameAs: same, Worker: "w", WorkerType: placement.CPU,
+			Ran: float64(i + 1), Submitted: begun, Started: begun.Add(time.Duration(i) * time.Minute), Ended: begun.Add(time.Duration(i+1) * time.Minute),
+			Predicted: map[placement.Device]float64{placement.CPU: 10}}
+		line, err := Line(j, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := parse(line)
+		if err != nil || r.SameAs != same {
+			t.Fatalf("%s: got %+v, %v", line, r, err)
+		}
+		m.Add(&r)
+		if same == "" {
+			alone.Add(&r)
+		}
+		all = append(all, r)
+	}
+	got, want := m.Statistics()[0], alone.Statistics()[0]
+	if got.Jobs != 4 || got.Completed != 4 {
+		t.Errorf("got %+v, want 4 of 4", got)
+	}
+	if got.Jobs, got.Completed = want.Jobs, want.Completed; got != want || m.Throughput() != alone.Throughput() {
+		t.Errorf("got %+v, %g, want %+v, %g", got, m.Throughput(), want, alone.Throughput())
+	}
+	only := Measures{}
+	only.Add(&all[3])
+	if s := only.Statistics()[0]; !math.IsNaN(s.Mean) || !math.IsNaN(only.Throughput()) {
+		t.Errorf("got %+v", s)
+	}
+	if err := Write(t.TempDir(), all[2:], "results.jsonl"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A report has its tables as they were, and figures of its own alone.
 func TestWrite(t *testing.T) {
 	folder := t.TempDir()

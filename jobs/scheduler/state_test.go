@@ -611,6 +611,9 @@ func TestKey(t *testing.T) {
 	if string(b.past["c"].Result) != "7" || b.past["c"].Begun != 0 {
 		t.Errorf("%+v", b.past["c"])
 	}
+	if told := string(b.did.messages[0].Body); !strings.Contains(told, `"same_as":"a"`) {
+		t.Errorf("told %s", told)
+	}
 	b.went("cpu_queue a1", "result_queue a", "result_queue b", "result_queue c")
 }
 
