@@ -36,3 +36,29 @@ func TestContent(t *testing.T) {
 		}
 	}
 }
+
+// How parameters are written says nothing of what they are; what some reader tells apart is another content.
+func TestContentWritten(t *testing.T) {
+	for _, c := range []struct {
+		one, two string
+		same     bool
+	}{
+		{`{"path":"a","parameters":{"n":3,"s":"x"}}`, `{"parameters":{"s":"x","n":3},"path":"a"}`, true},
+		{`{"l":[{"a":1,"b":[2,{"c":null,"d":true}]}]}`, `{ "l" : [ {"b":[2,{"d":true,"c":null}], "a":1} ] }`, true},
+		{`{"s":"é<\u0041"}`, `{"s":"\u00e9\u003cA"}`, true},
+		{`{"n":12345678901234567890}`, `{ "n": 12345678901234567890}`, true},
+		{`{"n":12345678901234567890}`, `{"n":12345678901234567891}`, false},
+		{`{"n":1}`, `{"n":1.0}`, false},
+		{`{"n":1}`, `{"n":"1"}`, false},
+		{`{"n":1}`, `{"N":1}`, false},
+		{`{"n":[1,2]}`, `{"n":[2,1]}`, false},
+		{`{"n":null}`, `{}`, false},
+		{`{"m":{"a":1},"m":{"b":2}}`, `{"m":{"b":2}}`, false},
+		{`{}`, ``, false},
+	} {
+		one, two := Spec{ID: "a", Type: "mine", Parameters: []byte(c.one)}, Spec{ID: "a", Type: "mine", Parameters: []byte(c.two)}
+		if same := one.Other(&two) == ""; same != c.same || (one.Content() == two.Content()) != c.same {
+			t.Errorf("%s and %s: the same %v, by their content %v, want %v", c.one, c.two, same, one.Content() == two.Content(), c.same)
+		}
+	}
+}

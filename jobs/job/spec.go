@@ -1,8 +1,10 @@
 package job
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -217,7 +219,7 @@ func (s *Spec) differs(other *Spec) string {
 // computesAs tells whether two specs of one type have the same parameters: of the four types those that count, for a time of day may stand
 // beside them.
 func (s *Spec) computesAs(other *Spec) bool {
-	if compact(s.Parameters) == compact(other.Parameters) {
+	if compact(s.Parameters) == compact(other.Parameters) || canonical(s.Parameters) == canonical(other.Parameters) {
 		return true
 	}
 	one, err := ReadOperation(s.Type, s.Parameters)
@@ -227,7 +229,7 @@ func (s *Spec) computesAs(other *Spec) bool {
 
 // Content is the same of two specs with one id where Other says that they are the same job.
 func (s *Spec) Content() [sha256.Size]byte {
-	what := compact(s.Parameters)
+	what := canonical(s.Parameters)
 	if o, err := ReadOperation(s.Type, s.Parameters); err == nil && o != nil {
 		what = fmt.Sprintf("%+v", o)
 	}
@@ -244,6 +246,71 @@ func compact(text json.RawMessage) string {
 		return string(text)
 	}
 	return string(out)
+}
+
+// canonical is JSON in one of the ways in which it can be written: fields in their order by name, without spaces, each letter as itself.
+// Numbers stay as they are written, for 1.0 is no whole number to many readers. So does all where an object has two fields of one name, of
+// which readers take one or the other.
+func canonical(text json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	v, err := readValue(d)
+	if err != nil || d.More() {
+		return compact(text)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return compact(text)
+	}
+	return string(out)
+}
+
+// readValue reads a value of JSON; the error may be errTwice.
+func readValue(d *json.Decoder) (any, error) {
+	t, err := d.Token()
+	switch {
+	case err != nil:
+		return nil, err
+	case t == json.Delim('{'):
+		return readObject(d)
+	case t == json.Delim('['):
+		return readArray(d)
+	}
+	return t, nil
+}
+
+var errTwice = errors.New("an object has two fields of one name")
+
+func readObject(d *json.Decoder) (any, error) {
+	fields := map[string]any{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := t.(string)
+		if _, twice := fields[name]; twice {
+			return nil, errTwice
+		}
+		if fields[name], err = readValue(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.Token() // its end
+	return fields, err
+}
+
+func readArray(d *json.Decoder) (any, error) {
+	values := []any{}
+	for d.More() {
+		v, err := readValue(d)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	_, err := d.Token() // its end
+	return values, err
 }
 
 // CorrelationID is Correlation, or else ID.
