@@ -29,6 +29,7 @@ var table_cancha_jobs = listing.Package{
 	},
 	Variables: []listing.Symbol{
 		{"ErrClosed", &jobs.ErrClosed},
+		{"ErrOther", &jobs.ErrOther},
 		{"ErrUnknown", &jobs.ErrUnknown},
 	},
 	Types: []listing.Symbol{

@@ -26,6 +26,7 @@ var table_cancha_jobs_scheduler = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Answer", (*scheduler.Answer)(nil)},
+		{"Checked", (*scheduler.Checked)(nil)},
 		{"Ending", (*scheduler.Ending)(nil)},
 		{"Endings", (*scheduler.Endings)(nil)},
 		{"Histogram", (*scheduler.Histogram)(nil)},
