@@ -157,3 +157,17 @@ func exits(t *testing.T, folder string) {
 	other, err := k.Wait(t.Context(), ids[0])
 	fmt.Printf("it is %s, and %s (%v)\n", r.State, strings.Trim(string(other.Value), `"`), err)
 }
+
+// unwritable is a result that cannot be written.
+type unwritable int
+
+func (u unwritable) MarshalJSON() ([]byte, error) { panic(fmt.Sprintf("no JSON of %d", int(u))) }
+
+// A result of Map that cannot be written is an error of Map, as a panic of its function is, and not the end of the process.
+func TestMapUnwritable(t *testing.T) {
+	k := opened(t, jobs.Config{Folder: t.TempDir()})
+	_, err := jobs.Map(t.Context(), k, []int{1, 2}, func(_ context.Context, n int) (any, error) { return unwritable(n), nil })
+	if err == nil || !strings.Contains(err.Error(), "the result cannot be written as JSON: panic: no JSON of ") {
+		t.Errorf("got %v", err)
+	}
+}

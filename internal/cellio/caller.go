@@ -90,14 +90,20 @@ func Stops(p any) bool {
 }
 
 // FaultOf describes a panic that the calling function has just recovered. A Fault is itself: what has recovered it has panicked with it.
-func FaultOf(p any) *Fault {
+// A value whose methods panic when they are asked for its text is told by its type.
+func FaultOf(p any) (f *Fault) {
+	defer func() {
+		if recover() != nil {
+			f = &Fault{Text: fmt.Sprintf("panic: a %T, which panics when it is asked for its text", p)}
+		}
+	}()
 	if f, ok := p.(*Fault); ok {
 		return f
 	}
 	if h := host.Load(); h != nil {
 		return (*h).Fault(p)
 	}
-	f := &Fault{Text: fmt.Sprintf("panic: %v", p)}
+	f = &Fault{Text: fmt.Sprintf("panic: %v", p)}
 	f.Err, _ = p.(error)
 	return f
 }

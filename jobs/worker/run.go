@@ -108,28 +108,14 @@ func (w *Worker) run(spec job.Spec, a attempt) (report *job.Report, l *lost) {
 	w.ended(now)
 	if left != nil {
 		l = &lost{a, now.since, left}
-		o.err = w.lose(l, spec.Type, context.Cause(ctx))
+		o = w.lose(l, spec.Type, now.returned.Load(), context.Cause(ctx))
 	}
 	if errors.Is(context.Cause(ctx), ErrDropped) {
 		return nil, l
 	}
-	return withOutcome(&job.Report{Job: a.job, Attempt: a.number, Worker: w.self.ID, Device: w.self.Device, Model: w.self.Model,
-		Started: float64(now.since.UnixMicro()) / 1e6, Ran: ran.Seconds(), Cold: cold}, o), l
-}
-
-// withOutcome puts an outcome into a report.
-func withOutcome(r *job.Report, o outcome) *job.Report {
-	err := o.err
-	if err == nil {
-		r.Result, err = encode(o.result)
-	}
-	if err != nil {
-		r.Error, r.Final, r.Last = clip(err.Error(), maxError), IsFinal(err), errors.As(err, new(*lastSlot))
-		if r.Error == "" {
-			r.Error = "an error without a text"
-		}
-	}
-	return r
+	return &job.Report{Job: a.job, Attempt: a.number, Worker: w.self.ID, Device: w.self.Device, Model: w.self.Model,
+		Started: float64(now.since.UnixMicro()) / 1e6, Ran: ran.Seconds(), Cold: cold,
+		Result: o.result, Error: o.err, Final: o.final, Last: o.last}, l
 }
 
 // fault is the error of a panic that the calling function has just recovered: with the functions of the cells, or the whole stack.

@@ -18,24 +18,25 @@ type lost struct {
 	returned <-chan outcome
 }
 
-// lastSlot is why an attempt has ended in the last slot that there was for its type.
-type lastSlot struct{ error }
-
-// lose counts a slot as lost, and returns why its attempt has ended.
-func (w *Worker) lose(l *lost, name string, cause error) error {
+// lose counts a slot as lost, and returns how its attempt has ended. Returned tells that the function has, and a method of its result has not.
+func (w *Worker) lose(l *lost, name string, returned bool, cause error) outcome {
 	w.mu.Lock()
 	w.lost[l] = true
 	n := len(w.lost)
 	w.mu.Unlock()
 	w.wake()
-	err := fmt.Errorf("%w; %v after that it has not ended: the function of %q does not heed its context, and goes on in worker %s, where it takes 1 of %d slots "+
-		"until that process ends", cause, w.config.Grace, name, w.self.ID, w.self.Slots)
+	what := fmt.Sprintf("the function of %q does not heed its context, and goes on", name)
+	if returned {
+		what = fmt.Sprintf("a method of what the function of %q has returned (MarshalJSON, Error) does not return, and goes on", name)
+	}
+	o := outcome{err: fmt.Sprintf("%v; %v after that it has not ended: %s in worker %s, where it takes 1 of %d slots until that process ends",
+		cause, w.config.Grace, what, w.self.ID, w.self.Slots)}
 	w.config.Logger.Error("jobs/worker: a slot is lost, for a job does not end", "job", l.job, "attempt", l.number, "type", name, "cause",
 		cause, "lost", n, "slots", w.self.Slots)
 	if n >= w.self.Slots && w.config.Own && !w.config.Replaced {
-		return &lastSlot{fmt.Errorf("%w. No slot is left to try it again", err)}
+		o.err, o.last = o.err+". No slot is left to try it again", true
 	}
-	return err
+	return o
 }
 
 // await waits until a lost slot is none any more, for its function has returned after all; false: the worker ends before. While all slots

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cancha/jobs/job"
@@ -166,6 +167,8 @@ type run struct {
 	share  float64
 	doing  string
 	cancel context.CancelCauseFunc
+	// returned tells that the function has returned, and that what it has returned is being written, by methods of it.
+	returned atomic.Bool
 }
 
 // Start begins to take jobs. The context is for the call alone.
