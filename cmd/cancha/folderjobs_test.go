@@ -77,7 +77,10 @@ func works(t *testing.T) string {
 )
 must(stream.From(file.Source("n.jsonl")).Name("numbers").Select("n").To(file.JSONLines("rows.jsonl")).Start(context.Background()))`)
 	writeFile(t, dir, "queries/broken.go", "check(errors.New(\"the shop is closed\"))")
+	writeFile(t, dir, "queries/exits.go", "os.Exit(0)")
+	writeFile(t, dir, "queries/exits3.go", "os.Exit(3)")
 	write(t, filepath.Join(dir, "notebooks", "double.ipynb"), "n := 2", "n * 2")
+	write(t, filepath.Join(dir, "notebooks", "exits.ipynb"), "code := 0", "os.Exit(code)", "panic(\"after its end\")")
 	elsewhere := t.TempDir()
 	write(t, filepath.Join(elsewhere, "far.ipynb"), "n := 2")
 	writeFile(t, elsewhere, "go.mod", "module example.com/far\n\ngo 1.26\n")
@@ -131,6 +134,10 @@ func TestFolderJobs(t *testing.T) {
 		{"the same again", "notebook", `path=notebooks/double.ipynb parameters={"n":2.1e1} out=out/double.ipynb`, `"out":"out/double.ipynb"`},
 		{"an expression", "notebook", `path=notebooks/double.ipynb parameters={"n":"os.Getpid()"} out=out/expression.ipynb`, `is failed: notebooks/double.ipynb: parameter n: want a whole number`},
 		{"no parameter of it", "notebook", `path=notebooks/double.ipynb parameters={"m":1}`, `no parameter "m"; it has n`},
+		{"a notebook that exits", "notebook", `path=notebooks/exits.ipynb`, `"out":"out/`},
+		{"a notebook that exits with an error", "notebook", `path=notebooks/exits.ipynb parameters={"code":3}`, `exit status 3`},
+		{"a query that exits", "stream_query", `path=queries/exits.go`, `"queries":[]`},
+		{"a query that exits with an error", "stream_query", `path=queries/exits3.go`, `exit status 3`},
 		{"a person's notebook as out", "notebook", `path=notebooks/double.ipynb out=notebooks/double.ipynb`, `is failed: out: notebooks/double.ipynb is there, and no job has written it`},
 		{"a notebook by a link", "notebook", `path=notebooks/far.ipynb`, `escapes`},
 		{"a notebook in a linked folder", "notebook", `path=far/far.ipynb`, `is failed: `},

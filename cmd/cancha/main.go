@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -86,11 +87,9 @@ func exit(c command, args []string) int {
 		defer listen()
 	}
 	context.AfterFunc(ctx, stop) // a second ^C ends what does not end in order
-	err := c.run(ctx, args)
-	if code, ok := exitStatus(err); ok {
-		if code != 0 {
-			fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
-		}
+	err := unlessZero(c.run(ctx, args))
+	if code, ok := exitStatus(err); ok && code != 0 {
+		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
 		return code
 	}
 	switch {
@@ -115,6 +114,22 @@ func exitStatus(err error) (code int, ok bool) {
 		return 0, false
 	}
 	return exit.ExitStatus()
+}
+
+// unlessZero is an error, or nil where it tells of nothing but calls of os.Exit(0), which end what runs and are no failure of it.
+func unlessZero(err error) error {
+	if exitedZero(err) {
+		return nil
+	}
+	return err
+}
+
+func exitedZero(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // a query may have failed beside the cell that has exited
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !exitedZero(e) })
+	}
+	code, ok := exitStatus(err)
+	return ok && code == 0
 }
 
 // untilHangup returns a context that ends when the terminal is closed too. Only the first hangup counts: of a closed terminal come two, from the

@@ -105,7 +105,7 @@ func runJobsNotebook(ctx context.Context, files *folder.Folder, n *notebook.Note
 	}
 	c.Out = &progressLines{t: t}
 	begun := time.Now()
-	runErr := headless.Run(ctx, c, n, filepath.Join(dir, filepath.Base(j.Path)))
+	runErr := unlessZero(headless.Run(ctx, c, n, filepath.Join(dir, filepath.Base(j.Path))))
 	text, err := n.Marshal()
 	if err == nil {
 		err = files.Write(t.ID, j.Out, text)

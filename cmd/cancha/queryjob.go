@@ -71,7 +71,7 @@ func queriesOf(files *folder.Folder, j queryJob) (*notebook.Notebook, error) {
 
 func runJobsQuery(ctx context.Context, path string, n *notebook.Notebook, t *jobs.Task) (any, error) {
 	begun, told := time.Now(), &queryLines{t: t}
-	err := stay(ctx, queryOptions{path: path, progress: time.Second, told: told}, n)
+	err := unlessZero(stay(ctx, queryOptions{path: path, progress: time.Second, told: told}, n))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
