@@ -10,7 +10,7 @@
 // Write makes new files, and replaces those that a job has written and nobody has changed since. Each file that it writes is noted
 // in .cancha/written, in the folder, by the SHA-256 of what it was given, before it gets its place. So a second attempt may write
 // what the first has written, and so may another job that names the same file. A file of a person, and one that a person has
-// changed, stays. Names that begin with a dot are no place for what a job writes.
+// changed, stays. Names that begin with a dot are no place for what a job writes, nor is the folder vendor of a Go module.
 package folder
 
 import (

@@ -98,11 +98,30 @@ func (f *Folder) place(name string) error {
 			return refuse("%.200q: names that begin with a dot are no place for what a job writes", name)
 		}
 	}
+	if err := f.vendored(name); err != nil {
+		return err
+	}
 	if err := f.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) { // something else has the name
 			return refuse("%s: %w", filepath.Dir(name), err)
 		}
 		return f.unwritten(name, err)
+	}
+	return nil
+}
+
+// vendored refuses a name in the folder vendor of a Go module or workspace: where there is one, the go command builds with that alone, and
+// the module would be broken for good.
+func (f *Folder) vendored(name string) error {
+	for dir := filepath.Dir(filepath.Clean(name)); dir != "."; dir = filepath.Dir(dir) {
+		if !strings.EqualFold(filepath.Base(dir), "vendor") { // file systems there are to which the two are one
+			continue
+		}
+		for _, of := range []string{"go.mod", "go.work"} {
+			if _, err := f.root.Stat(filepath.Join(filepath.Dir(dir), of)); err == nil {
+				return refuse("%.200q: %s is a folder that the go command reads, and no place for what a job writes", name, filepath.Base(dir))
+			}
+		}
 	}
 	return nil
 }

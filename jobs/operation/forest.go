@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +22,14 @@ import (
 // ForestFit is the type of a job that grows a forest on a file and saves it in another.
 const ForestFit = "forest_fit"
 
+// extension is the one that a model's file has.
+const extension = ".forest"
+
 // Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it: see package folder for what is read and
 // what is replaced.
 type Forest struct {
 	Data string `json:"data"` // comma-separated values, whose first row names the columns
-	Out  string `json:"out"`  // the model; "": models/JOB.forest
+	Out  string `json:"out"`  // the model, whose name ends with .forest; "": models/JOB.forest
 
 	// What the columns are: see ml.Roles. Label makes it a classifier, Target a regressor; one of them is needed.
 	Label    string   `json:"label"`
@@ -90,19 +92,16 @@ func readForest(t *worker.Task) (o Forest, err error) {
 		return o, fmt.Errorf("parameters of a forest: %w", err)
 	}
 	if o.Out == "" {
-		o.Out = filepath.Join("models", folder.NameOf(t.ID)+".forest")
+		o.Out = filepath.Join("models", folder.NameOf(t.ID)+extension)
 	}
-	if slices.Contains(programs(), strings.ToLower(filepath.Ext(o.Out))) {
-		return o, fmt.Errorf("out: %q is the name of something that jobs run, not of a model; end it with .forest", o.Out)
+	if !strings.EqualFold(filepath.Ext(o.Out), extension) { // the go command alone reads a dozen others, and knows more of them with each release
+		return o, fmt.Errorf("out: %q is no name of a model, and may be that of something that jobs run, or that a build reads; end it with %s", o.Out, extension)
 	}
 	if (o.Label == "") == (o.Target == "") {
 		return o, errors.New("name the column to learn: a label (classes) or a target (numbers), and not both")
 	}
 	return o, nil
 }
-
-// programs are the extensions of what jobs run, and of what says how: a model among them would be in their way.
-func programs() []string { return []string{".ipynb", ".go", ".mod", ".sum", ".work", ".s", ".c", ".h"} }
 
 // dataset reads the rows. Where the file is there and is not what was asked for, trying again does not help.
 func (o Forest) dataset(files *folder.Folder) (*ml.Dataset, error) {

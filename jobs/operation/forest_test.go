@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,9 @@ func TestForestFitRefuses(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "shop"), 0o700), os.WriteFile(filepath.Join(dir, "shop", "go.mod"), []byte("module shop\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "mine.forest"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +107,14 @@ func TestForestFitRefuses(t *testing.T) {
 		`{"data":"elsewhere","label":"side"}`:                                  "escapes",
 		`{"data":".","label":"side"}`:                                          "is a folder, and no file",
 		`{"data":"points.csv","label":"side","out":"elsewhere/x.forest"}`:      "escapes",
-		`{"data":"points.csv","label":"side","out":"points.csv"}`:              "points.csv is there, and no job has written it",
+		`{"data":"points.csv","label":"side","out":"points.csv"}`:              "end it with .forest",
 		`{"data":"points.csv","label":"side","out":"mine.forest"}`:             "mine.forest is there, and no job has written it",
 		`{"data":"points.csv","label":"side","out":"shop/m.go"}`:               "something that jobs run",
+		`{"data":"points.csv","label":"side","out":"shop/vendor/x.forest"}`:    "vendor is a folder that the go command reads",
 		`{"data":"points.csv","label":"side","out":".git/x.forest"}`:           "begin with a dot",
 		`{"data":"../points.csv","label":"side"}`:                              "no file inside the worker's folder",
 		`{"data":"/etc/passwd","label":"side"}`:                                "no file inside the worker's folder",
-		`{"data":"points.csv","label":"side","out":"../../x"}`:                 "no file inside the worker's folder",
+		`{"data":"points.csv","label":"side","out":"../../x.forest"}`:          "no file inside the worker's folder",
 		`{"data":"none.csv","label":"side"}`:                                   "no none.csv in the worker's folder",
 		`{"data":"points.csv"}`:                                                "name the column to learn",
 		`{"data":"points.csv","label":"side","target":"sum"}`:                  "name the column to learn",
@@ -124,5 +129,26 @@ func TestForestFitRefuses(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "mine.forest")); err != nil || string(text) != "mine" {
 		t.Errorf("got %q, %v", text, err)
+	}
+	if there, err := os.ReadDir(filepath.Join(dir, "shop")); err != nil || len(there) != 1 {
+		t.Errorf("in the module there is %v, %v", there, err)
+	}
+}
+
+// A model never has the name of something that jobs run, or that the go command reads, whatever a later release may read.
+func TestForestOutExtensions(t *testing.T) {
+	dir := folder(t)
+	for _, name := range []string{"shop/m.go", "shop/zz.syso", "shop/x.S", "shop/x.cpp", "shop/x.CC", "shop/x.swig", "shop/x.swigcxx", "shop/x.f90", "shop/x.m",
+		"vendor/modules.txt", "shop/go.mod", "go.work", "x.ipynb", "shop/lib.a", "Makefile", "x", "x.forest/y", "x.forest.go", "q.json"} {
+		_, err := fit(t, dir, `{"data":"points.csv","label":"side","out":"`+name+`"}`)
+		if err == nil || !worker.IsFinal(err) || !strings.Contains(err.Error(), "end it with .forest") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there: %v", name, err)
+		}
+	}
+	if _, err := fit(t, dir, `{"data":"points.csv","label":"side","out":"UP.FOREST","drop":["sum"],"n_estimators":1}`); err != nil {
+		t.Error(err)
 	}
 }
