@@ -84,6 +84,32 @@ must(stream.From(file.Source("n.jsonl")).Name("numbers").Select("n").To(file.JSO
 	elsewhere := t.TempDir()
 	write(t, filepath.Join(elsewhere, "far.ipynb"), "n := 2")
 	writeFile(t, elsewhere, "go.mod", "module example.com/far\n\ngo 1.26\n")
+	for _, name := range []string{"deep/sum", "lib/price", "linked/price", "piped/sum", "vendored/vendor/example.com/v", "worked/w"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, elsewhere, "far.go", "package sum\n\nfunc Of() int { return 1 }\n")
+	far := map[string]string{"deep/sum/far.go": "", "linked/sum": "/", "lib/price/far.go": "", "vendored/vendor/example.com/v/far.go": "", "worked/go.work": ""}
+	for name, to := range far {
+		to = filepath.Join(elsewhere, map[string]string{"/": ".", "": "far.go"}[to])
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "piped/sum/x.cpp"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for module, imports := range map[string]string{"deep": "example.com/deep/sum", "linked": "example.com/linked/price", "piped": "example.com/piped/sum",
+		"replaced": "example.com/lib/price", "vendored": "example.com/v", "worked/w": "fmt"} {
+		if err := os.MkdirAll(filepath.Join(dir, module), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, dir, module+"/go.mod", "module example.com/"+module+"\n\ngo 1.26\n\nreplace example.com/lib => ../lib\n")
+		writeFile(t, dir, module+"/m.go", "package m\n\nimport _ \""+imports+"\"\n\nfunc Total() int { return 1 }\n")
+	}
+	writeFile(t, dir, "vendored/vendor/modules.txt", "# example.com/v v1.0.0\n")
+	writeFile(t, dir, "linked/price/price.go", "package price\n\nimport _ \"example.com/linked/sum\"\n")
 	for name, to := range map[string]string{"far": elsewhere, "notebooks/far.ipynb": filepath.Join(elsewhere, "far.ipynb"), "shop/far": elsewhere} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -149,6 +175,12 @@ func TestFolderJobs(t *testing.T) {
 		{"a file of Go with parameters", "stream_query", `path=queries/numbers.go parameters={"n":1}`, `parameters are a notebook's`},
 		{"a linked module", "go_function", `module=far function=Total`, `is failed: `},
 		{"a linked package", "go_function", `module=shop package=far function=Total`, `is failed: `},
+		{"a linked file of an imported package", "go_function", `module=deep function=Total`, `deep/sum/far.go leads out of the worker's folder`},
+		{"a linked package that an imported one imports", "go_function", `module=linked function=Total`, `linked/sum leads out of the worker's folder`},
+		{"a pipe of an imported package", "go_function", `module=piped function=Total`, `piped/sum/x.cpp is a pipe, and no file`},
+		{"a linked file of a replaced module", "go_function", `module=replaced function=Total`, `lib/price/far.go leads out of the worker's folder`},
+		{"a linked file of a vendored package", "go_function", `module=vendored function=Total`, `far.go leads out of the worker's folder`},
+		{"a linked workspace", "go_function", `module=worked/w function=Total`, `worked/go.work leads out of the worker's folder`},
 		{"a pipe among the sources", "go_function", `function=Total`, `is failed: pipe.go is a pipe, and no file`},
 		{"a pipe for a forest", "forest_fit", `data=pipe.csv label=side`, `pipe.csv is a pipe, and no file`},
 		{"a notebook's parameter beside its path", "notebook", `path=notebooks/double.ipynb n=21`, `unknown field "n"; it has path, out, and parameters`},

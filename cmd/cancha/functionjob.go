@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"cancha/jobs"
@@ -64,37 +63,6 @@ func (j functionJob) call(ctx context.Context, files *folder.Folder) (any, error
 	}
 	return callIn(ctx, dir, path, j)
 }
-
-// moduleIn is the path of the module's folder. That lies inside the worker's, as do the package's and the sources in it: the go
-// command would follow links, and wait for pipes.
-func moduleIn(files *folder.Folder, j functionJob) (string, error) {
-	dir, err := files.Dir(j.Module)
-	if err != nil {
-		return "", err
-	}
-	for _, in := range []string{j.Module, filepath.Join(j.Module, j.Package)} {
-		names, err := files.Names(in)
-		if err != nil {
-			return "", err
-		}
-		for _, name := range names {
-			if !slices.Contains(sources(), filepath.Ext(name)) {
-				continue
-			}
-			file, err := files.Open(filepath.Join(in, name))
-			if err == nil {
-				err = file.Close()
-			}
-			if err != nil {
-				return "", err
-			}
-		}
-	}
-	return dir, nil
-}
-
-// sources are the extensions of what the go command reads.
-func sources() []string { return []string{".go", ".mod", ".sum", ".work", ".s", ".c", ".h", ".syso"} }
 
 func readFunctionJob(parameters json.RawMessage) (j functionJob, err error) {
 	d := json.NewDecoder(bytes.NewReader(parameters))

@@ -56,6 +56,28 @@ func (r replacement) folder() string {
 	return r.with
 }
 
+// LocalFolders are those from which the go command reads packages when it builds the module in a folder.
+type LocalFolders struct {
+	Modules map[string]string // by the module's path: this one, those that it is replaced with, and those of a go.work
+	Vendor  string            // the folder of vendored packages; "" where none counts
+}
+
+// Local tells which folders a build of the module in dir reads; gowork is the variable GOWORK of who builds it. The error is an
+// fs.ErrNotExist where there is no go.mod.
+func Local(dir, gowork string) (LocalFolders, error) {
+	l, err := readLocal(dir, gowork)
+	if err != nil {
+		return LocalFolders{}, err
+	}
+	all := LocalFolders{map[string]string{l.path: l.dir}, l.vendor}
+	for _, r := range l.replacements {
+		if folder := r.folder(); folder != "" {
+			all.Modules[r.path] = folder
+		}
+	}
+	return all, nil
+}
+
 // readLocal reads how the module in a folder is resolved; gowork is the variable GOWORK of who works there.
 func readLocal(dir, gowork string) (local, error) {
 	name := filepath.Join(dir, "go.mod")
