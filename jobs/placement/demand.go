@@ -27,7 +27,7 @@ func (p *Planner) Demand(jobs []Job, workers, absent []Worker) map[Device]Demand
 			there = append(there, a)
 		}
 	}
-	whole := Planner{p.history, p.settings}
+	whole := Planner{history: p.history, settings: p.settings}
 	whole.settings.Horizon, whole.settings.Effort = math.MaxInt, 0
 	w := whole.workings(jobs, there)
 	all := map[Device]Demand{CPU: {}, GPU: {}}

@@ -7,20 +7,21 @@ import (
 	"slices"
 )
 
-// Planner decides where jobs go. It keeps nothing of a plan: whoever asks again, with the workers and the jobs as they are then, is
-// answered anew. It is of one goroutine at a time.
+// Planner decides where jobs go. It keeps nothing of a plan, but for what a strategy has not answered: whoever asks again, with the workers
+// and the jobs as they are then, is answered anew. It is of one goroutine at a time.
 //
 // To ask at each event is right while few jobs wait. Of many it is enough to ask ten times a second: for so long workers have work
 // ([Settings.AheadSeconds]).
 type Planner struct {
 	history  *History
 	settings Settings
+	asked    asked
 }
 
 // NewPlanner returns one that predicts by a history, which others may add to between two plans. An error names a setting that makes no sense.
 func NewPlanner(h *History, s Settings) (*Planner, error) {
 	s, err := s.normalize()
-	return &Planner{h, s}, err
+	return &Planner{history: h, settings: s}, err
 }
 
 // Plan is where jobs go.

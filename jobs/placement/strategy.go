@@ -2,8 +2,10 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"cancha/internal/callback"
 )
@@ -14,7 +16,7 @@ import (
 type Strategy interface {
 	// Choose returns the id of one of the candidates, of which there is one at least; "": the job waits, and is asked about again. A job
 	// whose worker has no room yet waits for that. An id that is none of theirs, and a panic, have the job wait, too, and its reason says
-	// so.
+	// so. One that has not returned within 2 s has the job wait as well; until it returns, nothing is placed, which is [Planner.Trouble].
 	Choose(j Job, all []Candidate) string
 }
 
@@ -113,12 +115,10 @@ func (l *line) candidates(j int) (all []Candidate, machines []int) {
 
 // ask returns the machine that the strategy chooses, or why there is none.
 func (l *line) ask(j Job, all []Candidate, machines []int) (machine int, why string) {
-	id := ""
-	err := callback.Do(context.Background(), func() error {
-		id = l.settings.Strategy.Choose(j, slices.Clone(all))
-		return nil
-	})
+	id, err := l.asked.ask(l.settings.Strategy, j, all)
 	switch {
+	case errors.As(err, new(unanswered)):
+		return nowhere, err.Error()
 	case err != nil: // a panic, or the end of its goroutine, which is not the scheduler's
 		return nowhere, fmt.Sprintf("the program's strategy has failed: %.300v", err)
 	case id == "":
@@ -129,4 +129,71 @@ func (l *line) ask(j Job, all []Candidate, machines []int) (machine int, why str
 		return nowhere, fmt.Sprintf("the program's strategy names %.100q, which is no worker that can run it", id)
 	}
 	return machines[i], ""
+}
+
+// patience is for how long a strategy is waited for, by whoever waits for the scheduler, too: it is to return at once. One that a busy
+// machine holds up is heard later.
+const patience = 2 * time.Second
+
+// asked is what a strategy was asked last, and has not answered yet. Nobody can stop it: so it is asked nothing else until it has.
+type asked struct {
+	job    string
+	since  time.Time
+	answer chan answer // with room for one; nil: nothing is open
+}
+
+type answer struct {
+	id  string
+	err error
+}
+
+// unanswered is why a job waits that a strategy was asked about, or was not because of another one.
+type unanswered struct {
+	job   string
+	since time.Time
+}
+
+func (u unanswered) Error() string {
+	return fmt.Sprintf("the program's strategy was asked about job %.100q at %s, and has not answered: it is asked about no other one until its Choose returns",
+		u.job, u.since.Format(time.TimeOnly))
+}
+
+// ask asks about a job. An answer that has come late, about the same one, is taken.
+func (a *asked) ask(s Strategy, j Job, all []Candidate) (id string, err error) {
+	if a.answer != nil {
+		select {
+		case late := <-a.answer:
+			if a.answer = nil; a.job == j.ID {
+				return late.id, late.err
+			}
+		default:
+			return "", unanswered{a.job, a.since}
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	answers := make(chan answer, 1)
+	all = slices.Clone(all)
+	go func() { // it ends with Choose; functions of cells stop with the context
+		defer cancel()
+		var is answer
+		is.err = callback.Do(ctx, func() error { is.id = s.Choose(j, all); return nil })
+		answers <- is
+	}()
+	*a = asked{j.ID, time.Now(), answers}
+	select {
+	case is := <-answers:
+		a.answer = nil
+		return is.id, is.err
+	case <-ctx.Done():
+		return "", unanswered{a.job, a.since}
+	}
+}
+
+// Trouble tells that the strategy does not answer, so that nothing is placed; "": it does, or there is none. Plan is to be asked again when
+// that has changed.
+func (p *Planner) Trouble() string {
+	if p.asked.answer == nil || len(p.asked.answer) > 0 {
+		return ""
+	}
+	return unanswered{p.asked.job, p.asked.since}.Error()
 }

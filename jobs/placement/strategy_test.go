@@ -68,3 +68,47 @@ func TestStrategyLoads(t *testing.T) {
 		t.Errorf("got %+v", plan)
 	}
 }
+
+// A strategy that does not return holds nobody up for longer than a moment: all jobs wait, and why is told; it is asked nothing else
+// meanwhile. What it answers late counts, and then it is asked as ever.
+func TestStrategyNotReturning(t *testing.T) {
+	proceed, asked := make(chan struct{}), make(chan string, 100)
+	p, err := NewPlanner(&History{}, Settings{Strategy: StrategyFunc(func(j Job, all []Candidate) string {
+		asked <- j.ID
+		if j.ID == "0" {
+			<-proceed
+		}
+		return "a"
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []Job
+	for i := range 100 {
+		jobs = append(jobs, Job{ID: fmt.Sprint(i), Work: MatrixMultiply(100, 100, 100), Waited: float64(100 - i)})
+	}
+	workers := []Worker{{ID: "a", Device: CPU}}
+	for range 2 {
+		for _, d := range p.Plan(jobs, workers).Decisions {
+			if d.Worker != "" || !strings.Contains(d.Reason(), `asked about job "0" at `) {
+				t.Fatalf("got %+v, %q", d, d.Reason())
+			}
+		}
+		if why := p.Trouble(); !strings.Contains(why, "has not answered") {
+			t.Errorf("trouble: %q", why)
+		}
+	}
+	if n := len(asked); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+	close(proceed)
+	for p.Trouble() != "" {
+		runtime.Gosched()
+	}
+	if d := p.Plan(jobs, workers).Decisions; d[0].Worker != "a" || d[99].Worker != "a" || len(asked) != 100 {
+		t.Errorf("got %+v after %d questions", d[0], len(asked))
+	}
+	if p.Trouble() != "" {
+		t.Error(p.Trouble())
+	}
+}

@@ -53,6 +53,7 @@ func (s *Scheduler) turn(l *loop, turn []input, now time.Time) {
 		s.state.place(now)
 		s.plan = now.Add(max(planning, pauses*time.Since(now)))
 	}
+	s.countIdle()
 	if now.Sub(l.forgotten) > time.Minute && !l.flying && !s.forget(now) { // or there are more
 		l.forgotten = now
 	}

@@ -40,6 +40,7 @@ type Scheduler struct {
 	tried    chan struct{}               // of the last cargo; the loop's. nil: there was none
 	sentIDs  []string                    // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
+	idle     atomic.Pointer[string] // why nothing is placed; nil: all is
 	patience time.Duration          // after which Start tells that it waits for the broker, and for what
 	name     string                 // by which it knows what it has said itself
 	stuck    atomic.Pointer[[2]int] // workers with slots that are lost, and how many these are; nil: none yet
@@ -336,12 +337,28 @@ func (s *Scheduler) lost(err error) {
 // Done is closed when the scheduler has ended, as where its broker was closed, or the store is another one's now; Trouble says why.
 func (s *Scheduler) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Trouble is why nothing goes on at the moment, as a full disk, or a broker that is away; "": all is well.
+// Trouble is why nothing goes on at the moment, as a full disk, a broker that is away, or a strategy that does not answer; "": all is well.
 func (s *Scheduler) Trouble() string {
-	if t := s.trouble.Load(); t != nil {
-		return *t
+	for _, trouble := range []*atomic.Pointer[string]{&s.trouble, &s.idle} {
+		if t := trouble.Load(); t != nil {
+			return *t
+		}
 	}
 	return ""
+}
+
+// countIdle notes whether a strategy keeps jobs from being placed. When it has answered, they are.
+func (s *Scheduler) countIdle() {
+	why, before := s.state.planner.Trouble(), s.idle.Load()
+	switch {
+	case why != "" && (before == nil || *before != why):
+		s.idle.Store(&why)
+		s.logger.Error("jobs/scheduler: no jobs are placed", "error", why)
+	case why == "" && before != nil:
+		s.idle.Store(nil)
+		s.logger.Warn("jobs/scheduler: jobs are placed again, for the program's strategy has answered")
+		s.state.replan, s.plan = true, time.Time{} // and not after the pause that a long plan has
+	}
 }
 
 // Stuck counts the workers that have lost slots to jobs which do not end though nobody wants them any more, and these slots. It does not
