@@ -27,7 +27,7 @@ type notebookJob struct {
 	Path string `json:"path"` // inside the worker's folder
 	// Parameters, an object, are of the cell tagged "parameters". Whoever submits them runs nothing by them: see notebook.SetData.
 	Parameters json.RawMessage `json:"parameters"`
-	Out        string          `json:"out"` // where the executed notebook goes, inside the folder; "": out/JOB.ipynb, with the id as in a URL
+	Out        string          `json:"out"` // where the executed notebook goes, inside the folder; "": out/JOB.ipynb, see folder.NameOf
 }
 
 // inFolder is the function of jobs that use a folder's files, which they reach by this one door alone.

@@ -143,11 +143,19 @@ func (f *Folder) Names(name string) (all []string, err error) {
 	return all, nil
 }
 
-// NameOf makes of a job's id, which may be any text, the name of a file without its extension.
+// longestName is how long a name is at most that NameOf makes of an id as it is, bytes. A file system takes 255, with the extension.
+const longestName = 240
+
+// NameOf makes of a job's id, which may be any text, the name of a file without its extension: the id as in a URL. Of a long one it is the
+// beginning, and the SHA-256 of the whole. Two ids never have one name.
 func NameOf(id string) string {
 	name := url.PathEscape(id)
 	if hidden(name) {
 		name = "%2E" + name[1:]
+	}
+	if len(name) > longestName {
+		end := "-" + sumOf([]byte(id))
+		name = name[:longestName+1-len(end)] + end // longer than those which are an id as it is: so it is the name of none of them
 	}
 	return name
 }
