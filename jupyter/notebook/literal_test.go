@@ -205,7 +205,22 @@ func TestSetDataInOtherCells(t *testing.T) {
 		{"a type that hides Go's", "type int string\nvar n int", "", "want a text, got 4"},
 		{"a name that hides time", "time := 3\nn := time", "n = 4", ""},
 		{"no Go", "n := := 1", "", "line 1:6"},
-		{"a magic", "n := 1\n%get .", "", "line 2:"},
+		{"an import and a statement", "import \"time\"\n\nn := 2\nwait := 3 * time.Second", "n = 4", ""},
+		{"an import behind a statement", "m := 2\nimport (\n\t\"os\"\n)\nn := m", "n = 4", ""},
+		{"two imports in one line", "import \"os\"; import \"time\"; n := 2", "n = 4", ""},
+		{"a function and a statement", "func f() int { return 1 }\nn := f()", "n = 4", ""},
+		{"a generic function, and its use", "func f[T any](t T) T { n := t; return n }\n\nn := f(1)", "n = 4", ""},
+		{"a type with a method, and a statement", "type T struct{ A int }\n\nfunc (t T) F() int { return t.A }\n\nn := T{1}.F()", "n = 4", ""},
+		{"a function that is called where it stands", "import \"os\"\nfunc(a int) error { n := \"\"; _ = n; return nil }(1)\nn := 1", "n = 4", ""},
+		{"a fault behind an import", "import \"os\"\nm := 1\nn := := 1", "", "line 3:6"},
+		{"a magic", "n := 1\n%get .", "n = 4", ""},
+		{"a magic with quotes, and an import", "%get ./it's\nimport \"os\"\n!echo `n := \"\nn := 1\n?n\nn?", "n = 4", ""},
+		{"a command of two lines", "!echo \\\nn := false\nn := 1", "n = 4", ""},
+		{"a cell magic", "%%time\nn := 1", "n = 4", ""},
+		{"no magic in a text", "m := `\n%get .\n`\nn := len(m)", "n = 4", ""},
+		{"no magic in an expression", "m := 9 +\n9\nn := (m\n%7)", "", "line 3:"},
+		{"semicolons", ";n := 2;; import \"os\";; type T int;", "n = 4", ""},
+		{"a fault behind a magic", "%get .\nn := := 1", "", "line 2:6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := withParameters(t, c.cell)

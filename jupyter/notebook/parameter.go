@@ -112,16 +112,24 @@ type parameter struct {
 func declarations(source string) ([]parameter, error) {
 	const clause = "package p\n"
 	const imports = clause + "import \"time\"\n" // the one package that a default is often made with
+	source = onlyGo(source)
 	found, err := declarationsIn(imports+"func _() {\n//line :1:1\n", source, "\n}")
 	if err == nil {
 		return found, nil
 	}
+	imported, declared, rest := parts(source)
 	heads := []string{imports, clause} // it has imports, or functions
-	if importsTime(clause + source) {
+	if importsTime(clause + imported) {
 		heads = heads[1:]
 	}
 	for _, head := range heads {
 		if found, whole := declarationsIn(head+"//line :1:1\n", source, ""); whole == nil {
+			return found, nil
+		}
+	}
+	for _, head := range heads { // and statements, too
+		head += "//line :1:1\n" + imported + "\n//line :1:1\n" + declared + "\nfunc _() {\n//line :1:1\n"
+		if found, err = declarationsIn(head, rest, "\n}"); err == nil {
 			return found, nil
 		}
 	}
