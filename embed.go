@@ -17,6 +17,7 @@ import (
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/callback/*[^t].go
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
+//go:embed internal/exactjson/*[^t].go
 //go:embed internal/exithook/*[^t].go
 //go:embed internal/flock/*[^t].go
 //go:embed internal/jsontext/*[^t].go internal/jsontext/*[^s]t.go

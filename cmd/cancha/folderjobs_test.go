@@ -235,6 +235,18 @@ func TestNotebookJobsOutcome(t *testing.T) {
 	}
 }
 
+// A name that differs in case from that of a parameter is none, and nothing is dropped beside the right one.
+func TestFileJobsNames(t *testing.T) {
+	for _, text := range []string{`{"path": "a.ipynb", "Path": "b.ipynb"}`, `{"PATH": "a.ipynb"}`} {
+		if j, err := readNotebookJob(worker.NewTask(job.Spec{ID: "a", Parameters: json.RawMessage(text)}, nil)); err == nil || !strings.Contains(err.Error(), `is "path" meant?`) {
+			t.Errorf("%s: %+v, %v", text, j, err)
+		}
+	}
+	if j, err := readFunctionJob(json.RawMessage(`{"module": "shop", "Function": "Total"}`)); err == nil || !strings.Contains(err.Error(), `is "function" meant?`) {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
 // A worker without its folder, or with a name of two lines, does not start, and says why.
 func TestWorkerRefuses(t *testing.T) {
 	t.Setenv(rabbitVariable, "")

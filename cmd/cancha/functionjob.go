@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cancha/internal/exactjson"
 	"cancha/jobs"
 	"cancha/jobs/folder"
 	"cancha/jobs/worker"
@@ -65,9 +65,7 @@ func (j functionJob) call(ctx context.Context, files *folder.Folder) (any, error
 }
 
 func readFunctionJob(parameters json.RawMessage) (j functionJob, err error) {
-	d := json.NewDecoder(bytes.NewReader(parameters))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&j); err != nil {
+	if err := exactjson.Read(parameters, &j); err != nil {
 		return j, fmt.Errorf("parameters of a %s: %w", functionType, err)
 	}
 	j.Module, j.Package = filepath.Clean(j.Module), filepath.Clean(j.Package)

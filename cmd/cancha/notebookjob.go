@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/exactjson"
 	"cancha/jobs"
 	"cancha/jobs/folder"
 	"cancha/jobs/worker"
@@ -64,9 +64,7 @@ func notebooksIn(path string) jobs.Func {
 
 // readNotebookJob reads what is asked for. A notebook's own parameters beside its path would be left out in silence, so they are an error.
 func readNotebookJob(t *jobs.Task) (j notebookJob, err error) {
-	d := json.NewDecoder(bytes.NewReader(t.Parameters))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&j); err != nil {
+	if err := exactjson.Read(t.Parameters, &j); err != nil {
 		return j, fmt.Errorf("parameters of a %s: %w; it has path, out, and parameters, an object of the notebook's own, such as {\"n\": 3}", notebookType, err)
 	}
 	if j.Out == "" {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"cancha/internal/exactjson"
 	"cancha/jobs"
 	"cancha/jobs/folder"
 	"cancha/jobs/worker"
@@ -33,9 +34,7 @@ type queryJob struct {
 func queriesIn(path string) jobs.Func {
 	return inFolder(path, func(ctx context.Context, files *folder.Folder, t *jobs.Task) (any, error) {
 		var j queryJob
-		d := json.NewDecoder(bytes.NewReader(t.Parameters))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&j); err != nil {
+		if err := exactjson.Read(t.Parameters, &j); err != nil {
 			return nil, worker.Final(fmt.Errorf("parameters of a %s: %w", queryType, err))
 		}
 		n, err := queriesOf(files, j)

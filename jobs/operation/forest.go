@@ -3,7 +3,6 @@ package operation
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/exactjson"
 	"cancha/jobs/folder"
 	"cancha/jobs/worker"
 	"cancha/ml"
@@ -86,9 +86,7 @@ func Forests(path string, s *gpu.Session) worker.Func {
 }
 
 func readForest(t *worker.Task) (o Forest, err error) {
-	d := json.NewDecoder(bytes.NewReader(t.Parameters))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&o); err != nil {
+	if err := exactjson.Read(t.Parameters, &o); err != nil {
 		return o, fmt.Errorf("parameters of a forest: %w", err)
 	}
 	if o.Out == "" {

@@ -119,6 +119,8 @@ func TestForestFitRefuses(t *testing.T) {
 		`{"data":"points.csv"}`:                                                "name the column to learn",
 		`{"data":"points.csv","label":"side","target":"sum"}`:                  "name the column to learn",
 		`{"data":"points.csv","label":"colour"}`:                               "colour",
+		`{"data":"points.csv","label":"side","OUT":"x.forest"}`:                `unknown field "OUT"; is "out" meant?`,
+		`{"data":"points.csv","label":"side","data":"far.csv"}`:                `"data" is there twice`,
 		`{"data":"points.csv","label":"side","trees":3}`:                       `unknown field "trees"`,
 		`{"data":"points.csv","label":"side","n_estimators":-3}`:               "-3 trees",
 		`{"data":"points.csv","label":"side","n_estimators":1000000000000000}`: "1000000 are possible",

@@ -1,12 +1,13 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+
+	"cancha/internal/exactjson"
 )
 
 var (
@@ -82,12 +83,10 @@ func (c function) run(ctx context.Context, t *Task) (result any, err error) {
 	return result, err
 }
 
-// readStrictly reads parameters whose fields are all known, so that a misspelt one is no silent default.
+// readStrictly reads parameters whose fields are all known, so that a misspelt one is no silent default, and one of two is not dropped.
 func readStrictly(text json.RawMessage, to any) error {
 	if len(text) == 0 {
 		return errors.New("there are none")
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(to)
+	return exactjson.ReadFolded(text, to)
 }

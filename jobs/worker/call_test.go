@@ -44,6 +44,7 @@ func TestCall(t *testing.T) {
 		"error":         {func() (int, error) { return 1, errors.New("the shop is closed") }, "", "again: the shop is closed"},
 		"final":         {func(square) error { return worker.Final(errors.New("no such city")) }, `{}`, "final: no such city"},
 		"misspelt":      {func(square) {}, `{"Sied": 1}`, `final: the parameters are no worker_test.square: json: unknown field "Sied"`},
+		"named twice":   {func(square) {}, `{"Side": 1, "side": 2}`, `final: the parameters are no worker_test.square: json: "Side" and "side" are both the field "Side"`},
 		"no argument":   {func(square) {}, "", "final: the parameters are no worker_test.square: there are none"},
 		"no function":   {7, "", "no: jobs/worker: call: int is no function"},
 		"nil":           {(func())(nil), "", "no: jobs/worker: call: func() is no function"},
