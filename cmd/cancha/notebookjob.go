@@ -90,7 +90,7 @@ func notebookOf(files *folder.Folder, path string, object json.RawMessage) (*not
 }
 
 func runJobsNotebook(ctx context.Context, files *folder.Folder, n *notebook.Notebook, j notebookJob, t *jobs.Task) (any, error) {
-	if err := files.MayWrite(j.Out); err != nil {
+	if err := files.MayWriteContext(ctx, j.Out); err != nil {
 		return nil, fmt.Errorf("out: %w", err)
 	}
 	dir, err := files.Dir(filepath.Dir(j.Path))
@@ -106,7 +106,9 @@ func runJobsNotebook(ctx context.Context, files *folder.Folder, n *notebook.Note
 	runErr := unlessZero(headless.Run(ctx, c, n, filepath.Join(dir, filepath.Base(j.Path))))
 	text, err := n.Marshal()
 	if err == nil {
-		err = files.Write(t.ID, j.Out, text)
+		keeping, end := outlasting(ctx)
+		err = files.WriteContext(keeping, t.ID, j.Out, text)
+		end()
 	}
 	switch {
 	case err != nil && runErr != nil:
@@ -117,6 +119,18 @@ func runJobsNotebook(ctx context.Context, files *folder.Folder, n *notebook.Note
 		return nil, fmt.Errorf("%w (the notebook with its outputs is %s)", runErr, j.Out)
 	}
 	return map[string]any{"out": j.Out, "seconds": time.Since(begun).Seconds()}, nil
+}
+
+// keepsFor is for how long the outputs of a notebook that was stopped may wait for other jobs of the folder; a worker's usual grace is longer.
+const keepsFor = 5 * time.Second
+
+// outlasting is a context that ends a while after another one has.
+func outlasting(ctx context.Context) (context.Context, func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(keepsFor, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() { stop(); cancel(nil) }
 }
 
 // progressLines tells a job's progress by the lines about cells: "name  3/10 …".

@@ -2,10 +2,12 @@
 package flock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // How a lock is taken: by many at a time, or by one alone.
@@ -21,6 +23,25 @@ func Try(f *os.File, how int) (held bool, err error) { return lock(f, how|syscal
 func Wait(f *os.File, how int) error {
 	_, err := lock(f, how)
 	return err
+}
+
+// longestPause is how long WaitContext pauses at most between two tries.
+const longestPause = 50 * time.Millisecond
+
+// WaitContext is Wait, until a context ends: then the error has its cause. It tries at least once. Nothing can call a flock(2) back that
+// waits, so it tries again and again, and has no place in a line.
+func WaitContext(ctx context.Context, f *os.File, how int) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
+		held, err := Try(f, how)
+		if held || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("lock %s, which another holds: %w", f.Name(), context.Cause(ctx))
+		}
+	}
 }
 
 func lock(f *os.File, how int) (held bool, err error) {

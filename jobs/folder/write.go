@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,11 +37,14 @@ type note struct {
 
 // MayWrite tells whether Write would write a file of this name now, and makes its folders. It is asked before work whose result has
 // to go there.
-func (f *Folder) MayWrite(name string) error {
+func (f *Folder) MayWrite(name string) error { return f.MayWriteContext(context.Background(), name) }
+
+// MayWriteContext is MayWrite, which waits for other jobs of this folder until a context ends.
+func (f *Folder) MayWriteContext(ctx context.Context, name string) error {
 	if err := f.place(name); err != nil {
 		return err
 	}
-	err := f.locked(func() error { // or it would see the note of one moment, and the file of another
+	err := f.locked(ctx, func() error { // or it would see the note of one moment, and the file of another
 		_, _, err := f.free(name)
 		return err
 	})
@@ -56,6 +60,12 @@ func (f *Folder) MayWrite(name string) error {
 
 // Write writes a file whole or not at all, and to disk, and makes its folders. It replaces only what a job has written; see the package's comment.
 func (f *Folder) Write(job, name string, data []byte) error {
+	return f.WriteContext(context.Background(), job, name, data)
+}
+
+// WriteContext is Write, which waits for other jobs of this folder until a context ends: one of another process, which may have been
+// stopped, holds them up no longer than that.
+func (f *Folder) WriteContext(ctx context.Context, job, name string, data []byte) error {
 	if err := f.place(name); err != nil {
 		return err
 	}
@@ -69,7 +79,7 @@ func (f *Folder) Write(job, name string, data []byte) error {
 	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return f.unwritten(name, err)
 	}
-	return f.locked(func() error { return f.put(job, name, at, data) })
+	return f.locked(ctx, func() error { return f.put(job, name, at, data) })
 }
 
 // unwritten says of a file that it cannot be written, and why, without the names that are ours.
@@ -250,7 +260,7 @@ func (f *Folder) take(n note) error {
 }
 
 // locked does something while no other job of this folder, in this process or another, looks what is noted or changes it.
-func (f *Folder) locked(do func() error) error {
+func (f *Folder) locked(ctx context.Context, do func() error) error {
 	if err := f.root.MkdirAll(written, 0o700); err != nil {
 		return f.unwritten(written, err)
 	}
@@ -259,8 +269,8 @@ func (f *Folder) locked(do func() error) error {
 		return f.unwritten(lock, err)
 	}
 	defer flock.Close(file)
-	if err := flock.Wait(file, flock.Exclusive); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+	if err := flock.WaitContext(ctx, file, flock.Exclusive); err != nil {
+		return fmt.Errorf("the worker's folder %s: %w", f.path, err)
 	}
 	return do()
 }

@@ -74,7 +74,7 @@ func Forests(path string, s *gpu.Session) worker.Func {
 			return nil, err
 		}
 		defer files.Close()
-		if err := files.MayWrite(o.Out); err != nil { // before hours of growing
+		if err := files.MayWriteContext(ctx, o.Out); err != nil { // before hours of growing
 			return nil, fmt.Errorf("out: %w", err)
 		}
 		d, err := o.dataset(files)
@@ -166,7 +166,7 @@ func (o Forest) fit(ctx context.Context, files *folder.Folder, id string, d *ml.
 	if err != nil {
 		return nil, worker.Final(err)
 	}
-	if err := files.Write(id, o.Out, data); err != nil {
+	if err := files.WriteContext(ctx, id, o.Out, data); err != nil {
 		return nil, fmt.Errorf("out: %w", err)
 	}
 	return out, nil
