@@ -94,12 +94,8 @@ func (r *Running) allOver(t *timeline) bool {
 func (r *Running) settle(n *lane) error {
 	return r.giveOut(n, func() {
 		g := r.graph
-		if n != nil && n.in.entry != nil {
-			n.deliver(n.in.entry, r.meeting(n))
-			g.env.Marked = false
-		}
-		if n != nil && n.windows != nil && n.in.merge.keyed {
-			r.closeOwn(n)
+		if n != nil {
+			r.handOn(n)
 		}
 		for _, t := range slices.Backward(g.timelines) { // tables before those who look them up
 			if low := r.lowest(t); low > t.advanced {
@@ -119,6 +115,18 @@ func (r *Running) settle(n *lane) error {
 			r.changed = time.Now()
 		}
 	})
+}
+
+// handOn gives what stands behind the lanes what a batch of one has made ready by itself. Only then do others see how far the lane has come.
+func (r *Running) handOn(n *lane) {
+	if n.in.entry != nil {
+		n.deliver(n.in.entry, r.meeting(n))
+		r.graph.env.Marked = false
+	}
+	if n.windows != nil && n.in.merge.keyed {
+		r.closeOwn(n)
+	}
+	n.tell()
 }
 
 // forgetOld forgets the groups that a lane has found to have outlived their time: rows that were late may have brought them, and then event time has not moved on.
@@ -152,7 +160,7 @@ func (r *Running) meeting(n *lane) func(mark int64) {
 // closeOwn gives out the windows of a lane that its own watermark has passed, where each partition closes its own. What stands behind them gets them in order
 // of time, however many have come at once.
 func (r *Running) closeOwn(n *lane) {
-	g, m, t, own := r.graph, n.in.merge, n.in.on, n.watermark.Load()
+	g, m, t, own := r.graph, n.in.merge, n.in.on, n.come()
 	if t.ops > 0 {
 		others, lanes := r.leastBeside(n), r.all()
 		for end := n.firstEnd(); end <= own; end = n.firstEnd() {
@@ -165,6 +173,13 @@ func (r *Running) closeOwn(n *lane) {
 		}
 	}
 	g.closeMerged(m, []*lane{n}, own)
+}
+
+// come is the watermark of all records that a lane has taken, which others may not have been told yet.
+func (n *lane) come() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.clock.Watermark
 }
 
 // firstEnd is the end of a lane's first open window, MaxInt64 if none is open.

@@ -68,9 +68,9 @@ type lane struct {
 
 	// For the query's watermark, which is computed without taking locks.
 	idle      atomic.Bool
-	finished  atomic.Bool // its partition has ended
-	aligned   atomic.Bool // its source asks whether it may go on
-	watermark atomic.Int64
+	finished  atomic.Bool  // its partition has ended
+	aligned   atomic.Bool  // its source asks whether it may go on
+	watermark atomic.Int64 // clock's, as far as what it has made ready was given out
 	caughtUp  atomic.Bool
 }
 
@@ -136,9 +136,6 @@ func (n *lane) take(ctx context.Context, b Batch, count int, beside int64, rejec
 	n.records += int64(taken)
 	n.busy += time.Since(began)
 	n.taken = true
-	if n.in.entry == nil {
-		n.tell()
-	}
 	return taken, err
 }
 
@@ -156,9 +153,15 @@ func (n *lane) skip(next int64) {
 	}
 }
 
-// tell shows others how far the lane is. Where rows wait for the operators behind, that is after they have been delivered: another lane
-// that saw the watermark before them would have their partners forgotten.
+// tell shows others how far the lane is, after a batch. Only the one who gives out what the batch has made ready calls it, with the graph's lock, and after that:
+// rows that were collected and windows that the lane closes itself have reached the operators behind by then. Told before, the watermark would let another
+// lane, which comes to the lock first, move these operators past the rows, and they would be late.
 func (n *lane) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.taken {
+		return
+	}
 	n.watermark.Store(n.clock.Watermark)
 	n.caughtUp.Store(!n.blind && n.next >= n.high)
 	n.taken = false
@@ -317,7 +320,4 @@ func (n *lane) deliver(entry flow.Emit, meet func(mark int64)) {
 	}
 	clear(n.rows)
 	n.rows, n.times, n.marks, n.deletes = n.rows[:0], n.times[:0], n.marks[:0], n.deletes[:0]
-	if n.taken {
-		n.tell()
-	}
 }

@@ -49,6 +49,63 @@ func TestNoWatermarkOvertakesItsRows(t *testing.T) {
 	}
 }
 
+// TestNoWatermarkOvertakesItsWindows: lanes that close their own windows have taken records, and have not given out the windows yet. Another lane must not
+// move the operators behind past them.
+func TestNoWatermarkOvertakesItsWindows(t *testing.T) {
+	const lanes, each, windows = 3, 100, 10 // windows of a lane
+	parts := make([][]Record, lanes)
+	for p := range parts {
+		for i := range each {
+			parts[p] = append(parts[p], Record{Value: fmt.Appendf(nil, `{"k":%d,"one":1}`, p), Time: time.Unix(int64(i), 0)})
+		}
+	}
+	other := From(Memory("other", [][]Record{nil})).With("z", Literal(1)).Select("k", "z")
+	for _, row := range []struct {
+		name   string
+		behind func(q *Query) *Query
+		rows   int64
+	}{
+		{"windows", func(q *Query) *Query {
+			return q.GroupBy("k").Window(Tumbling(20 * time.Second)).Agg(Sum("n", Field("n")))
+		}, lanes * windows / 2},
+		{"sessions", func(q *Query) *Query {
+			return q.GroupBy("k").Window(Session(15 * time.Second)).Agg(Sum("n", Field("n")))
+		}, lanes},
+		{"top", func(q *Query) *Query { return q.Top(lanes, "n", "window_start") }, lanes * windows},
+		{"deduplicated", func(q *Query) *Query { return q.Deduplicate("k", "window_start") }, lanes * windows},
+		{"joined", func(q *Query) *Query {
+			return q.Select("k", "n").LeftJoin(other, Same("k"), Within{time.Second, time.Second})
+		}, lanes * windows},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var running *Running
+			started, once := make(chan struct{}), sync.Once{}
+			wait := func(Row) (bool, error) { // the first window of the first lane waits until all lanes have taken their records
+				once.Do(func() {
+					<-started
+					for taken(running) < lanes*each {
+						runtime.Gosched()
+					}
+				})
+				return true, nil
+			}
+			q := row.behind(From(Memory("t", parts)).Watermark(time.Second).KeyedBy("k").GroupBy("k").Window(Tumbling(10*time.Second)).Agg(Count("n")).
+				FilterFunc("wait", wait, "k"))
+			running, err := q.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			close(started)
+			if err := running.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := running.Totals(); got.Late != 0 || got.Rows != row.rows {
+				t.Errorf("got %d rows, %d late, want %d rows, none late", got.Rows, got.Late, row.rows)
+			}
+		})
+	}
+}
+
 // taken is how many records lanes have taken, whatever has become of them.
 func taken(r *Running) (n int64) {
 	for _, l := range r.of(r.graph.inputs[0]) {

@@ -135,6 +135,11 @@ func shapes() map[string]func(q *Query) *Query {
 		"process of sessions":       func(q *Query) *Query { return sessions(q).Process(remembering()) },
 		"deduplicated windows":      func(q *Query) *Query { return windows(q).Deduplicate("key") },
 		"top of windows":            func(q *Query) *Query { return windows(q).Top(1, "n", "window_start") },
+		"top of windows by key":     func(q *Query) *Query { return windows(q.KeyedBy("key")).Top(1, "n", "window_start") },
+		"windows of windows by key": func(q *Query) *Query {
+			return windows(q.KeyedBy("key")).GroupBy().Window(Tumbling(2*time.Minute)).Agg(Sum("n", Field("n")), Sum("s", Field("s")))
+		},
+		"sessions of windows by key": func(q *Query) *Query { return sessions(windows(q.KeyedBy("key"))) },
 		"groups by key": func(q *Query) *Query {
 			return q.KeyedBy("key").GroupBy("key").TimeToLive(50 * time.Second).Agg(Count("n")).Output(Update)
 		},
@@ -177,6 +182,9 @@ func TestBatchesDecideNothing(t *testing.T) {
 			for _, longest := range []int{2, 20, 1000} {
 				if got := given(t, shape(visiting(source(longest)))); got != one {
 					t.Errorf("%s of %d partitions, in batches of up to %d, and not one by one: %s", name, partitions, longest, differing(got, one))
+				}
+				if got := given(t, shape(visiting(Memory("visits", records).BatchSize(longest)))); got != one {
+					t.Errorf("%s of %d partitions side by side, in batches of up to %d, and not one by one: %s", name, partitions, longest, differing(got, one))
 				}
 			}
 		}
@@ -225,6 +233,12 @@ func TestBatchesDecideNothingOfTwoTopics(t *testing.T) {
 		"join of windows": func(o, p *Query) *Query {
 			return counted(o).Select("key", "n", "s").LeftJoin(payments(counted(p)), Same("key"), Within{time.Minute, 2 * time.Minute})
 		},
+		"join of windows by key": func(o, p *Query) *Query {
+			return counted(o.KeyedBy("key")).Select("key", "n", "s").FullJoin(payments(counted(p.KeyedBy("key"))), Same("key"), Within{time.Minute, 2 * time.Minute})
+		},
+		"join of windows by key and records": func(o, p *Query) *Query {
+			return counted(o.KeyedBy("key")).Select("key", "n", "s").LeftJoin(payments(p), Same("key"), within)
+		},
 		"windows of union": func(o, p *Query) *Query { return counted(o.Select("key", "s").Union(p.Select("key", "s"))) },
 	} {
 		for _, partitions := range []int{1, 3} {
@@ -236,6 +250,12 @@ func TestBatchesDecideNothingOfTwoTopics(t *testing.T) {
 			for _, longest := range []int{1, 20, 1000} {
 				if got := given(t, shape(visiting(source(0, longest)), visiting(source(1, 1)))); got != first {
 					t.Errorf("%s of %d partitions, in batches of up to %d, and not one by one: %s", name, partitions, longest, differing(got, first))
+				}
+				memory := func(of int) *Query {
+					return visiting(Memory(fmt.Sprint("topic ", of), records[of]).BatchSize(longest))
+				}
+				if got := given(t, shape(memory(0), memory(1))); got != first {
+					t.Errorf("%s of %d partitions side by side, in batches of up to %d, and not one by one: %s", name, partitions, longest, differing(got, first))
 				}
 			}
 		}
