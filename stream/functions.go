@@ -220,9 +220,13 @@ func TableOf(name string, rows *Rows, keys ...string) *Table {
 // its windows; what is left of them is in it once its source has ended.
 //
 // A row stays until another of its key comes, or a tombstone deletes it: a record whose value is null, as compacted topics have them. Tombstones delete where
-// the query only filters, selects and computes columns (Filter, FilterFunc, Select, Drop, With, MapFunc), whatever its filters say of them. The table's
-// keys are then made of @key, as by With("id", Field("@key")): nothing else of a tombstone is there, and one without the keys is a bad record. A column
-// is absent in a tombstone whose function fails for want of values.
+// the query only filters, selects and computes columns (Filter, FilterFunc, Select, Drop, With, MapFunc). The table's keys are then made of @key, as by
+// With("id", Field("@key")): a tombstone has no fields, and one without the keys is a bad record. A column is absent in a tombstone whose function fails for
+// want of values.
+//
+// A filter decides about a tombstone by what a record has beside its value: @key, @topic, @headers.NAME and columns made of these alone. So
+// Filter(Field("@headers.type").Eq("user")) keeps the tombstones of other types from deleting users. What a filter asks of the value, @value included, counts as
+// fulfilled, on its own and within And, Or and Not: the row would stay else. A FilterFunc of any column made of the value lets every tombstone pass.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

@@ -80,6 +80,62 @@ func TestLatestDeletesByTombstones(t *testing.T) {
 	}
 }
 
+// TestTombstonesOfOthersDeleteNothing: in a topic of several types a filter that looks beside the value decides whose tombstone it is. What it asks of the value,
+// which a tombstone does not have, keeps none out.
+func TestTombstonesOfOthersDeleteNothing(t *testing.T) {
+	of := func(kind, key, text string) Record {
+		r := compacted(key, text)
+		r.Headers = []Header{{Key: "type", Value: []byte(kind)}}
+		return r
+	}
+	changes := [][]Record{{of("user", "1", `{"name":"Ada","age":36}`), of("user", "2", `{"name":"Bob","age":20}`), of("order", "1", `{"name":"none","age":1}`),
+		of("order", "1", ""), of("user", "2", "")}}
+	asked := [][]Record{{compacted("", `{"id":"1"}`), compacted("", `{"id":"2"}`)}}
+	kind, user, grown := Field("@headers.type"), Field("@headers.type").Eq("user"), Field("age").Gt(17)
+	isUser := func(column string) func(r Row) (bool, error) {
+		return func(r Row) (bool, error) { return r.Text(column) == "user", nil }
+	}
+	named := func(r Row) (bool, error) { return r.Text("name") != "none", nil }
+	typed := func(r Row) (any, error) { return r.Text("@headers.type"), nil }
+	const theirs, all = "id,name\n1,Ada\n2,\n", "id,name\n1,\n2,\n"
+	for _, row := range []struct {
+		name  string
+		steps func(q *Query) *Query
+		want  string
+	}{
+		{"a header", func(q *Query) *Query { return q.Filter(user) }, theirs},
+		{"its contrary", func(q *Query) *Query { return q.Filter(Not(kind.Ne("user"))) }, theirs},
+		{"a header and a field", func(q *Query) *Query { return q.Filter(grown.And(user)) }, theirs},
+		{"not another header or field", func(q *Query) *Query { return q.Filter(kind.Eq("order").Or(Not(grown)).Not()) }, theirs},
+		{"a header or a field", func(q *Query) *Query { return q.Filter(user.Or(grown)) }, all},
+		{"a field", func(q *Query) *Query { return q.Filter(grown) }, all},
+		{"not a field", func(q *Query) *Query { return q.Filter(Not(Field("age").Lt(18))) }, all},
+		{"the value", func(q *Query) *Query { return q.Filter(Field("@value").Contains("a").And(Field("age").Ne(1))) }, all},
+		{"a header that is a field's equal", func(q *Query) *Query { return q.Filter(kind.Eq("user").And(Field("name").Ne(kind))) }, theirs},
+		{"a column", func(q *Query) *Query { return q.With("type", kind).Filter(Field("type").Eq("user")) }, theirs},
+		{"a computed column", func(q *Query) *Query { return q.With("type", kind.Upper()).Filter(Field("type").Eq("USER")) }, theirs},
+		{"a column of the value", func(q *Query) *Query {
+			return q.With("type", kind.Concat(Field("age").AsText())).Filter(Field("type").HasPrefix("user"))
+		}, all},
+		{"a column that hides another", func(q *Query) *Query { return q.With("@topic", Field("name")).Filter(Field("@topic").Ne("none")) }, all},
+		{"a selected header", func(q *Query) *Query { return q.Select("@headers.type", "id", "name").Filter(user) }, theirs},
+		{"a function", func(q *Query) *Query { return q.FilterFunc("user", isUser("@headers.type"), "@headers.type") }, theirs},
+		{"a function of the value, too", func(q *Query) *Query { return q.FilterFunc("user", named, "name", "@headers.type") }, all},
+		{"a function's column", func(q *Query) *Query {
+			return q.MapFunc("type", typed, "@headers.type").FilterFunc("user", isUser("type"), "type")
+		}, theirs},
+		{"a topic", func(q *Query) *Query {
+			return q.Filter(Field("@topic").Eq("changes")).Filter(Field("@key").Ne("1").Or(user))
+		}, theirs},
+	} {
+		q := row.steps(From(Memory("changes", changes)).With("id", Field("@key"))).Select("id", "name")
+		running := finish(t, From(Memory("t", asked)).LeftLookup(Latest("users", q, "id"), Same("id")).Select("id", "name"))
+		if got := csvOf(t, running); got != row.want || running.Totals().Bad != 0 {
+			t.Errorf("%s: got %q and %d bad, want %q: %+v", row.name, got, running.Totals().Bad, row.want, running.BadRecords().Reasons)
+		}
+	}
+}
+
 // TestTombstonesThatDeleteNothing are told of where rows come of what a tombstone does not have.
 func TestTombstonesThatDeleteNothing(t *testing.T) {
 	changes := [][]Record{{compacted("a", `{"names":[{"id":"x"}]}`), compacted("a", "")}}

@@ -36,10 +36,11 @@ type Layout struct {
 
 // binding is what a name stands for: a place, or a path of the record, or of the elements of an exploded array.
 type binding struct {
-	at    int
-	kind  value.Kind
-	alias string    // the path; empty: a place
-	of    *elements // nil: of the record
+	at     int
+	kind   value.Kind
+	alias  string    // the path; empty: a place
+	of     *elements // nil: of the record
+	beside bool      // of a place: it is made of parts of the record beside its value
 }
 
 // isPath tells whether the name stands for a path, and is read as what it is used for.

@@ -25,8 +25,8 @@ type Env struct {
 	// record, but one that an operator gives out as time goes on.
 	Mark   int64
 	Marked bool
-	// Tombstone is set while the row in hand is of a record without a value that deletes a row of a table. Filters let it pass: they ask for values that it
-	// does not have, and the row would stay.
+	// Tombstone is set while the row in hand is of a record without a value that deletes a row of a table. Filters let it pass, as far as they ask for values:
+	// it has none, and the row would stay (see Layout.may).
 	Tombstone bool
 }
 
@@ -149,9 +149,13 @@ func (l *Layout) filter(s Step, env *Env) (Wrap, error) {
 	if err != nil || yes == nil {
 		return nil, err
 	}
+	may, err := l.may(s.Expr)
+	if err != nil {
+		return nil, err
+	}
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
-			if env.Tombstone || yes(row) {
+			if !env.Tombstone && yes(row) || env.Tombstone && may(row) {
 				next(row)
 				return
 			}
@@ -193,7 +197,7 @@ func (l *Layout) with(s Step) (Wrap, error) {
 		return nil, err
 	}
 	at := l.place()
-	l.name(s.Name, binding{at: at, kind: n.Kind})
+	l.name(s.Name, binding{at: at, kind: n.Kind, beside: l.computedBeside(s.Expr)})
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
 			row[at] = n.Value(row)
@@ -282,7 +286,7 @@ func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
 	}
 	f := s.Func.(func([]value.Value) (value.Value, error))
 	at := l.place()
-	l.name(s.Name, binding{at: at, kind: value.Any})
+	l.name(s.Name, binding{at: at, kind: value.Any, beside: l.allBeside(s.Columns)})
 	args := make(Row, 0, len(s.Columns))
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
@@ -307,10 +311,10 @@ func (l *Layout) filterFunc(s Step, env *Env) (Wrap, error) {
 		return nil, err
 	}
 	f := s.Func.(func([]value.Value) (bool, error))
-	args := make(Row, 0, len(s.Columns))
+	args, decides := make(Row, 0, len(s.Columns)), l.allBeside(s.Columns)
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
-			if env.Tombstone {
+			if env.Tombstone && !decides {
 				next(row)
 				return
 			}
