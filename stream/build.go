@@ -36,7 +36,6 @@ type graph struct {
 	last   *flow.Groups  // the aggregation behind the lanes whose changes are given out; nil: there is none
 	clocks []*flow.Processor
 	unit   *unit   // whose rows are being made
-	mark   int64   // the watermark that the row in hand met, behind the lanes
 	ready  []*unit // that have rows to be given out
 	slab   []Value
 }
@@ -267,16 +266,16 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 	return g.marked(hold, op.Push), nil
 }
 
-// marked gives rows to an operator with the mark that they have there: the watermark that their record met, less what they can be behind it.
+// marked gives rows to an operator with what they can be behind the watermark that their record met.
 func (g *graph) marked(hold int64, push flow.Emit) flow.Emit {
 	if hold == 0 {
 		return push
 	}
 	return func(row flow.Row, t int64) {
-		before := g.env.Mark
-		g.env.Mark = heldBack(g.mark, hold)
+		before := g.env.Hold
+		g.env.Hold = hold
 		push(row, t)
-		g.env.Mark = before
+		g.env.Hold = before
 	}
 }
 
@@ -291,7 +290,7 @@ func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.O
 		op, columns, err := flow.NewTops(s.Step, l, &g.env)
 		return op, columns, err
 	case plan.Process:
-		op, err := flow.NewProcessor(s.Step, s.functions.flow(&g.calls), l, &g.env)
+		op, err := flow.NewProcessor(s.Step, s.functions.flow(&g.calls), l, int64(in.hold), &g.env)
 		g.clocks = append(g.clocks, op)
 		return op, s.functions.Columns, err
 	case plan.Join:

@@ -62,6 +62,8 @@ type Processing struct {
 // Process hands the rows to a keyed process, whose rows take their place. Nothing is late for it: Row sees each row, out of order too. A timer, and the end of a
 // key's time to live, come when the query's watermark has passed them, and at the latest before a row of the key that has met such a watermark in its
 // partition. So a key whose rows lie in one partition sees its rows and timers in one order, however they are read.
+// For the steps behind, event time has come to a timer's time when Timer gives out a row. So a second Process or a Deduplicate whose keys are of one
+// partition, too, and each made of one key of the first, sees one order as well.
 func (q *Query) Process(p Processing) *Query {
 	switch {
 	case p.Row == nil || p.State == nil:

@@ -144,7 +144,7 @@ func (r *Running) meeting(n *lane) func(mark int64) {
 	g.unit = n.unit
 	var lanes map[*input][]*lane
 	return func(mark int64) {
-		g.mark, g.env.Mark, g.env.Marked = mark, mark, true
+		g.env.Mark, g.env.Marked = mark, true
 		low := min(others, mark)
 		if low <= t.advanced {
 			return
@@ -167,7 +167,7 @@ func (r *Running) closeOwn(n *lane) {
 			if low := min(others, end-1); low > t.advanced {
 				g.advance(t, low, lanes)
 			}
-			g.mark, g.env.Mark, g.env.Marked = end-1, end-1, true
+			g.env.Mark, g.env.Marked = end-1, true
 			g.closeMerged(m, []*lane{n}, end)
 			g.env.Marked = false
 		}

@@ -133,9 +133,23 @@ func shapes() map[string]func(q *Query) *Query {
 		"process of windows":        func(q *Query) *Query { return windows(q).Process(remembering()) },
 		"process of windows by key": func(q *Query) *Query { return windows(q.KeyedBy("key")).Process(remembering()) },
 		"process of sessions":       func(q *Query) *Query { return sessions(q).Process(remembering()) },
-		"deduplicated windows":      func(q *Query) *Query { return windows(q).Deduplicate("key") },
-		"top of windows":            func(q *Query) *Query { return windows(q).Top(1, "n", "window_start") },
-		"top of windows by key":     func(q *Query) *Query { return windows(q.KeyedBy("key")).Top(1, "n", "window_start") },
+		"process of process":        func(q *Query) *Query { return q.Process(remembering()).Process(remembering()) },
+		"deduplicated process":      func(q *Query) *Query { return q.Process(remembering()).Deduplicate("key", "seen") },
+		"process of deduplicated process": func(q *Query) *Query {
+			return q.Process(remembering()).Deduplicate("key", "seen").Process(remembering())
+		},
+		"windows of process": func(q *Query) *Query {
+			return q.Process(remembering()).GroupBy("key").Window(Tumbling(20*time.Second)).Agg(Count("n"), Sum("f", Field("fired")))
+		},
+		"sessions of process": func(q *Query) *Query {
+			return q.Process(remembering()).GroupBy("key").Window(Session(25*time.Second)).Agg(Count("n"), Sum("f", Field("fired")))
+		},
+		"groups of process": func(q *Query) *Query {
+			return q.Process(remembering()).GroupBy("key").TimeToLive(50 * time.Second).Agg(Count("n")).Output(Update)
+		},
+		"deduplicated windows":  func(q *Query) *Query { return windows(q).Deduplicate("key") },
+		"top of windows":        func(q *Query) *Query { return windows(q).Top(1, "n", "window_start") },
+		"top of windows by key": func(q *Query) *Query { return windows(q.KeyedBy("key")).Top(1, "n", "window_start") },
 		"windows of windows by key": func(q *Query) *Query {
 			return windows(q.KeyedBy("key")).GroupBy().Window(Tumbling(2*time.Minute)).Agg(Sum("n", Field("n")), Sum("s", Field("s")))
 		},
@@ -229,6 +243,9 @@ func TestBatchesDecideNothingOfTwoTopics(t *testing.T) {
 		},
 		"process of join": func(o, p *Query) *Query {
 			return counted(o.Select("id", "key", "s").LeftJoin(payments(p), Same("key"), within)).Process(remembering())
+		},
+		"process of process of join": func(o, p *Query) *Query {
+			return counted(o.Select("id", "key", "s").LeftJoin(payments(p), Same("key"), within)).Process(remembering()).Process(remembering()).Deduplicate("key", "fired")
 		},
 		"join of windows": func(o, p *Query) *Query {
 			return counted(o).Select("key", "n", "s").LeftJoin(payments(counted(p)), Same("key"), Within{time.Minute, 2 * time.Minute})

@@ -39,7 +39,8 @@ func (w *Windows) Outlived(watermark int64) (some bool) {
 	return some
 }
 
-// outlive forgets the group of a row whose time to live was over when the row's record came: other partitions have not come so far.
+// outlive forgets the group of a row whose time to live was over when the row's record came: other partitions have not come so far, or a row that came behind
+// its time has begun it.
 func (g *Groups) outlive(row Row, passed int64) {
 	keys, reason := g.read(g.scratch[:0], row)
 	if reason != "" || len(g.open) == 0 {

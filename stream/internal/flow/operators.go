@@ -124,7 +124,7 @@ func (g *Groups) Then(emit Emit) { g.emit = emit }
 // Push implements Op.
 func (g *Groups) Push(row Row, t int64) {
 	passed := g.env.passed(g.watermark)
-	if passed > g.watermark && g.Expires() {
+	if at, some := g.ends.first(); some && at < passed { // only groups that are to be forgotten wait there
 		g.outlive(row, passed)
 	}
 	g.Add(row, t, passed)

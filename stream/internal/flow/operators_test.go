@@ -150,7 +150,7 @@ func processor(t *testing.T, ttl time.Duration, after int64) (*flow.Processor, *
 			return c.Emit(flow.Row{c.Key()[0], value.IntOf(s.(*state).n)})
 		},
 	}
-	p, err := flow.NewProcessor(step, f, flow.Closed(columns("u", "n")), env)
+	p, err := flow.NewProcessor(step, f, flow.Closed(columns("u", "n")), 0, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestProcessClock(t *testing.T) {
 		Row:   func(c *flow.Context, _ any, _ flow.Row) error { c.SetClock(100 * second); return nil },
 		Timer: func(c *flow.Context, _ any, at int64) error { return c.Emit(c.Key()) },
 	}
-	p, err := flow.NewProcessor(plan.Step{Keys: []string{"u"}, Adds: []string{"u"}, TimeToLive: time.Hour}, f, flow.Closed(columns("u")), env)
+	p, err := flow.NewProcessor(plan.Step{Keys: []string{"u"}, Adds: []string{"u"}, TimeToLive: time.Hour}, f, flow.Closed(columns("u")), 0, env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type keyed struct {
 	state any
 	seen  int64     // event time of the latest row
 	until int64     // of the latest timer: the key is known until then
+	come  int64     // how far event time has come for it: by its rows and the timers that were called; a snapshot has it not
 	due   []pending // its timers of event time, the earliest first
 	entry *changelog.Entry
 }
@@ -108,7 +109,8 @@ func (p *Processor) wait(t timer) {
 
 // Processor calls functions of the user with the rows of each key and the key's state. Nothing is late for it. A key's timers are called, and its time to live is
 // over, when the watermark has passed them, and at the latest before a row of the key that has met a watermark in its own partition which has: so
-// a key whose rows lie in one partition sees rows and timers in one order, however far the other partitions have been read.
+// a key whose rows lie in one partition sees rows and timers in one order, however far the other partitions have been read. What timers give out carries their
+// time as its mark, so that this holds for the keys of a process behind it, too.
 type Processor struct {
 	env       *Env
 	emit      Emit
@@ -118,6 +120,7 @@ type Processor struct {
 	read      func(dst, row Row) Row
 	width     int
 	ttl       int64
+	hold      int64 // by how much its rows can be behind the query's watermark
 	states    map[string]*keyed
 	timers    ending[*keyed] // a key is there for each of its timers, and for some that have been called
 	clocks    ending[timer]
@@ -132,14 +135,14 @@ type Processor struct {
 	log       *changelog.Log
 }
 
-// NewProcessor returns a keyed process for rows of a layout.
-func NewProcessor(s plan.Step, f Functions, l *Layout, env *Env) (*Processor, error) {
+// NewProcessor returns a keyed process for rows of a layout, which can be behind the query's watermark by hold.
+func NewProcessor(s plan.Step, f Functions, l *Layout, hold int64, env *Env) (*Processor, error) {
 	keys, err := fields(l, s.Keys)
 	if err != nil {
 		return nil, err
 	}
 	_, read, err := l.Read(s.Columns)
-	return &Processor{env: env, f: f, keys: keys, names: s.Keys, read: read, width: len(s.Adds), ttl: int64(s.TimeToLive),
+	return &Processor{env: env, f: f, keys: keys, names: s.Keys, read: read, width: len(s.Adds), ttl: int64(s.TimeToLive), hold: hold,
 		states: map[string]*keyed{}, watermark: NoWatermark, latest: NoWatermark}, err
 }
 
@@ -154,11 +157,12 @@ func (p *Processor) Push(row Row, t int64) {
 		return
 	}
 	k := p.states[string(p.bytes)]
+	passed := p.env.passed(p.watermark)
 	if k != nil && p.env.Marked {
-		k = p.meet(k, p.env.passed(p.watermark))
+		k = p.meet(k, passed)
 	}
 	if k == nil {
-		k = &keyed{name: string(p.bytes), seen: NoWatermark, until: NoWatermark}
+		k = &keyed{name: string(p.bytes), seen: NoWatermark, until: NoWatermark, come: NoWatermark}
 		for i := range p.keys {
 			k.key = append(k.key, p.keys[i].Value(row).Clone())
 		}
@@ -170,7 +174,7 @@ func (p *Processor) Push(row Row, t int64) {
 		p.ends.put(later(t, p.ttl), k)
 	}
 	p.log.Touch(k.entry)
-	k.seen, p.latest = max(k.seen, t), max(p.latest, t)
+	k.seen, k.come, p.latest = max(k.seen, t), max(k.come, passed), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
 	if err := p.f.Row(&Context{p, k, t}, k.state, p.row); err != nil {
 		p.env.fail(err)
@@ -179,9 +183,7 @@ func (p *Processor) Push(row Row, t int64) {
 
 // meet brings a key to the watermark that its next row has met. It returns nil if the key's time is over then.
 func (p *Processor) meet(k *keyed, passed int64) *keyed {
-	p.env.Marked = false // what timers give out is of no record
 	p.fire(k, passed)
-	p.env.Marked = true
 	if p.ttl == 0 || p.end(k) >= passed {
 		return k
 	}
@@ -264,7 +266,12 @@ func (p *Processor) call(d timer) error {
 		return nil
 	}
 	p.log.Touch(d.key.entry)
-	return p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at)
+	ring := func() error { return p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at) }
+	if d.clock {
+		return ring()
+	}
+	d.key.come = max(d.key.come, d.at)
+	return p.env.as(d.key.come, p.hold, ring)
 }
 
 // Drain implements Op: timers of event time that are left are called, those of the clock are not. Event time goes on to the last row's; of what is

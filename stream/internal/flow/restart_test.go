@@ -142,7 +142,7 @@ func ticking(t *testing.T, o *out) *flow.Processor {
 		Timer: func(c *flow.Context, _ any, _ int64) error { return c.Emit(flow.Row{c.Key()[0]}) },
 		Save:  func(any) ([]byte, error) { return nil, nil },
 		Load:  func(state any, _ []byte) (any, error) { return state, nil },
-	}, flow.Closed(columns("u")), &flow.Env{})
+	}, flow.Closed(columns("u")), 0, &flow.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}

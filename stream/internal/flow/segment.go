@@ -21,10 +21,11 @@ type Env struct {
 	Err            error  // the first error of a function; it ends the query
 	// Reject, unless nil, takes the reasons in place of Bad: behind the lanes there is no record in hand.
 	Reject func(reason string)
-	// Mark is the watermark of the partition that the row in hand has come from, as its record met it; while Marked is not set the row in hand is none of a
-	// record, but one that an operator gives out as time goes on.
+	// Mark is the watermark of the partition that the row in hand has come from, as its record met it; of a row that a timer gives out, how far event time had
+	// come for its key. While Marked is not set the row in hand is neither, but one that an operator gives out as time goes on.
 	Mark   int64
 	Marked bool
+	Hold   int64 // by how much rows can be behind Mark where the row in hand is
 	// Tombstone is set while the row in hand is of a record without a value that deletes a row of a table. Filters let it pass, as far as they ask for values:
 	// it has none, and the row would stay (see Layout.may).
 	Tombstone bool
@@ -34,9 +35,18 @@ type Env struct {
 // behind that unless the partition was idle. So what is late follows from the order of the records in their partition, whatever the others have shown by then.
 func (e *Env) passed(watermark int64) int64 {
 	if e.Marked {
-		return max(watermark, e.Mark)
+		return max(watermark, earlier(e.Mark, e.Hold))
 	}
 	return watermark
+}
+
+// as runs f, which gives out rows at an operator with a hold for which event time has come to a mark there.
+func (e *Env) as(mark, hold int64, f func() error) error {
+	before, marked, held := e.Mark, e.Marked, e.Hold
+	e.Mark, e.Marked, e.Hold = later(mark, hold), true, hold
+	err := f()
+	e.Mark, e.Marked, e.Hold = before, marked, held
+	return err
 }
 
 // LateBounds are the times by which late rows are told apart.

@@ -371,7 +371,7 @@ func (p *Processor) Load(head []byte, items []changelog.Saved) error {
 }
 
 func (p *Processor) loadKey(b *changelog.Bytes, s changelog.Saved) (*keyed, error) {
-	k := &keyed{key: b.Row(len(p.keys)), seen: b.Int(), until: b.Int()}
+	k := &keyed{key: b.Row(len(p.keys)), seen: b.Int(), until: b.Int(), come: NoWatermark}
 	k.name = string(keyBytes(k.key))
 	state := b.Text()
 	if !b.Ok() {
