@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -219,6 +220,75 @@ func TestBatchesDecideNothingOfGroups(t *testing.T) {
 		for _, longest := range []int{2, 1000} {
 			if got := given(t, groups(visiting(cut{"visits", records, random, longest}))); got != one {
 				t.Errorf("in batches of up to %d, and not one by one: %s", longest, differing(got, one))
+			}
+		}
+	}
+}
+
+// visitor is a process of records, which gives out rows for each visit at the times of spread, from its own on.
+type visitor struct {
+	spread func() []time.Duration
+	kept   []visit
+}
+
+func (h *visitor) Record(_ context.Context, r *Record) (time.Time, string) {
+	var v visit
+	if err := json.Unmarshal(r.Value, &struct {
+		*visit
+		At any
+		S  *int64
+	}{visit: &v, S: &v.At}); err != nil {
+		return time.Time{}, err.Error()
+	}
+	h.kept = append(h.kept, v)
+	return threeOClock.Add(time.Duration(v.At) * time.Second), ""
+}
+
+func (h *visitor) Flush(_ context.Context, emit func(time.Time, ...Value) error) error {
+	for _, v := range h.kept {
+		for _, by := range h.spread() {
+			at := threeOClock.Add(time.Duration(v.At)*time.Second + by)
+			if err := emit(at, IntOf(int64(v.ID)), IntOf(int64(v.Key)), IntOf(v.At)); err != nil {
+				return err
+			}
+		}
+	}
+	h.kept = h.kept[:0]
+	return nil
+}
+
+// TestBatchesDecideNothingOfRecords: nor do they where a process of records gives out rows of other times than these have.
+func TestBatchesDecideNothingOfRecords(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	const half = 500 * time.Millisecond
+	for name, spread := range map[string]func() []time.Duration{
+		"its own time":          func() []time.Duration { return []time.Duration{0} },
+		"later":                 func() []time.Duration { return []time.Duration{half} },
+		"earlier":               func() []time.Duration { return []time.Duration{-half} },
+		"its own time and half": func() []time.Duration { return []time.Duration{0, half} },
+		"earlier and later":     func() []time.Duration { return []time.Duration{-time.Second, half, time.Minute} },
+	} {
+		for behind, shape := range map[string]func(q *Query) *Query{
+			"deduplicated": func(q *Query) *Query { return q.Deduplicate("id").Select("id", "key", "s") },
+			"windows":      func(q *Query) *Query { return q.GroupBy("key").Window(Tumbling(30 * time.Second)).Agg(Count("n")) },
+			"process":      func(q *Query) *Query { return q.Process(remembering()) },
+		} {
+			for _, partitions := range []int{1, 3} {
+				records := visitRecords(visits(random, partitions, 150))
+				rows := func(longest int) string {
+					q := From(cut{"visits", records, rand.New(rand.NewPCG(random.Uint64(), 2)), longest}).Watermark(lateDelay * time.Second).MaxDrift(0)
+					return given(t, shape(q.ProcessRecords(RecordProcessing{Name: "visitor",
+						Columns: []Column{{Name: "id", Kind: Int}, {Name: "key", Kind: Int}, {Name: "s", Kind: Int}},
+						New:     func() RecordHandler { return &visitor{spread: spread} }})))
+				}
+				one := rows(1)
+				for _, longest := range []int{2, 20, 1000} {
+					if got := rows(longest); got != one {
+						t.Errorf("%s, %s of %d partitions, in batches of up to %d, and not one by one: %s", name, behind, partitions, longest, differing(got, one))
+					}
+				}
 			}
 		}
 	}

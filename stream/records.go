@@ -27,6 +27,10 @@ type RecordHandler interface {
 	// Record takes a record, which it may keep until Flush returns, and tells when it happened, or the reason why it is bad.
 	Record(ctx context.Context, r *Record) (at time.Time, reason string)
 	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query, which names the process.
+	//
+	// A row meets the watermark of a record, which decides what is late behind the process. A handler that gives out the same number of rows for each record, in
+	// the records' order, has each meet that of its record, whatever times they have; and so does one whose rows all have times of the batch's records, as far
+	// as these differ. For other rows the batch decides which record that is.
 	Flush(ctx context.Context, emit func(at time.Time, row ...Value) error) error
 }
 
@@ -84,18 +88,54 @@ func (n *lane) process(ctx context.Context, r *Record) (reason string) {
 // moment is an event time of a record, and the watermark that it met.
 type moment struct{ t, mark int64 }
 
-// markOf is the watermark that a row of time t has met which a handler gives out for records of a batch: that of its record, the next of this time, or that of
-// the first record where none has it. It returns where to look for the next row's.
-func markOf(met []moment, t int64, from int) (mark int64, next int) {
-	for i := from; i < len(met); i++ {
-		if met[i].t == t {
-			return met[i].mark, i
-		}
-	}
+// marksOf are the watermarks that rows of these times have met which a handler gives out for records of a batch: each that of a record. Which one it is of, a row's
+// place tells where all records can have as many rows, unless times tell more. Else it is the next record of the row's time, or an earlier one, and where none
+// has it that of the row before. Rows without records meet what a record would now.
+func marksOf(met []moment, times []int64, now int64) []int64 {
+	marks := make([]int64, len(times))
 	if len(met) == 0 {
-		return flow.NoWatermark, from
+		for k := range marks {
+			marks[k] = now
+		}
+		return marks
 	}
-	return met[0].mark, from
+	placed, of := inPlace(met, times)
+	at := 0
+	for k, t := range times {
+		if placed {
+			at = k / of
+		} else if i := momentOf(met, t, at); i >= 0 {
+			at = i
+		}
+		marks[k] = met[at].mark
+	}
+	return marks
+}
+
+// inPlace tells whether the rows are taken for those of the records in their order, so many for each. They are not if each has the time of a record, and some not
+// of that in its place.
+func inPlace(met []moment, times []int64) (placed bool, of int) {
+	if of = len(times) / len(met); of*len(met) != len(times) {
+		return false, of
+	}
+	theirs := map[int64]bool{}
+	for _, m := range met {
+		theirs[m.t] = true
+	}
+	exact, moved := true, false
+	for k, t := range times {
+		exact, moved = exact && theirs[t], moved || met[k/of].t != t
+	}
+	return !(exact && moved), of
+}
+
+// momentOf finds a time, from a place on and then before it; -1: it is not there.
+func momentOf(met []moment, t int64, from int) int {
+	is := func(m moment) bool { return m.t == t }
+	if i := slices.IndexFunc(met[from:], is); i >= 0 {
+		return from + i
+	}
+	return slices.IndexFunc(met[:from], is)
 }
 
 // flush ends a batch of the lane's handler.
@@ -103,19 +143,17 @@ func (n *lane) flush(ctx context.Context) error {
 	if n.handler == nil {
 		return nil
 	}
-	from := 0
+	first := len(n.times)
 	n.in.calls.Begin()
 	defer n.in.calls.End()
 	err := n.handler.Flush(ctx, func(at time.Time, row ...Value) error {
 		if len(row) != n.width {
 			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), n.width)
 		}
-		n.rows = append(n.rows, row...)
-		var mark int64
-		mark, from = markOf(n.met, at.UnixNano(), from)
-		n.times, n.marks = append(n.times, at.UnixNano()), append(n.marks, mark)
+		n.rows, n.times = append(n.rows, row...), append(n.times, at.UnixNano())
 		return nil
 	})
+	n.marks = append(n.marks, marksOf(n.met, n.times[first:], n.clock.Watermark)...)
 	n.met = n.met[:0]
 	if err != nil {
 		return fmt.Errorf("process %s: %w", n.in.records.Name, err)
