@@ -133,7 +133,17 @@ func TestGoexit(t *testing.T) {
 			if err := r.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "runtime.Goexit was called") {
 				t.Errorf("got %v", err)
 			}
+			noneUnderWay(t, r)
 		})
+	}
+}
+
+// noneUnderWay: a call that has ended in whatever way is not taken for one that goes on, or what is still to end, such as a sink's Close, would be stopped as
+// if that call hung.
+func noneUnderWay(t *testing.T, r *Running) {
+	t.Helper()
+	if n, busy := r.graph.calls.Ended(); busy {
+		t.Errorf("a call is under way after the end, and %d have ended", n)
 	}
 }
 
@@ -146,6 +156,7 @@ func TestPanics(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = r.Wait(t.Context())
+			noneUnderWay(t, r)
 			bad := name == "MapFunc" || name == "FilterFunc"
 			if !bad && (err == nil || !strings.Contains(err.Error(), "panic: boom")) {
 				t.Errorf("got %v", err)

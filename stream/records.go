@@ -69,9 +69,7 @@ func (g *graph) processed(in *input, steps []step, end tail) error {
 
 // process hands a record to the lane's handler.
 func (n *lane) process(ctx context.Context, r *Record) (reason string) {
-	n.in.calls.Begin()
-	at, reason := n.handler.Record(ctx, r)
-	n.in.calls.End()
+	at, reason := n.record(ctx, r)
 	if reason != "" {
 		return reason
 	}
@@ -83,6 +81,13 @@ func (n *lane) process(ctx context.Context, r *Record) (reason string) {
 	n.met = append(n.met, moment{n.t, n.clock.Watermark})
 	n.clock.See(n.t)
 	return ""
+}
+
+// record calls the handler. A panic of it ends the call, too.
+func (n *lane) record(ctx context.Context, r *Record) (at time.Time, reason string) {
+	n.in.calls.Begin()
+	defer n.in.calls.End()
+	return n.handler.Record(ctx, r)
 }
 
 // moment is an event time of a record, and the watermark that it met.
