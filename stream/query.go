@@ -223,9 +223,14 @@ func (q *Query) EventTime(of Expr) *Query { return q.with(func(q *Query) { q.tim
 // goes back. An event is late, dropped and counted, if the watermark has passed the end of its window. The delay is 0 unless set: then an event that is
 // out of order is behind it already.
 //
-// An event meets the watermark of its own partition, of the records before it there. So what is late follows from the order of the records in their partition
-// alone: how many came with one fetch, and how far other partitions had been read, decides nothing. That holds for windows, sessions, joins, Deduplicate
-// and Top, each of which says what is late for it. Only a partition that was idle finds closed what the others had passed meanwhile.
+// An event meets the watermark of its own partition, of the records before it there. So what is late follows from the order of the records in their partition:
+// how many came with one fetch, and how far other partitions had been read, decides nothing. That holds for windows, joins and Top, and for sessions and Deduplicate
+// where the records of a key lie in one partition. Each says what is late for it.
+//
+// How far the partitions have been read does decide in three cases. Where a key's records lie in several, an event that is behind its own partition's watermark
+// may still find its session open by an event of another, or its key in Deduplicate forgotten. Behind a Join, a row meets the watermark of the half that was
+// read later, so Deduplicate, Process, sessions and groups with a TimeToLive may differ by which side was ahead. And a partition that was idle finds closed what
+// the others had passed meanwhile. MaxDrift keeps sides and partitions together.
 //
 // The query's watermark, which closes windows, is the least of all assigned partitions that are not idle; see KeyedBy. What keeps those together
 // that are read at very different times is MaxDrift.
