@@ -45,6 +45,7 @@ type lane struct {
 	width    int
 	topic    string
 	id       string       // what the partition holds, as its source tells
+	seen     string       // what its source wants to be told of it, of a batch that was handled
 	next     int64        // offset behind the last record handled; -1: not known yet
 	given    int64        // next, when all that had come of the records before it was given out; -1: not known yet
 	settled  int64        // watermark then
@@ -77,7 +78,7 @@ type lane struct {
 // recreated makes a lane that of another topic of the same name, which is read from its beginning. What the old one's records have made stays: windows and
 // watermark. The caller holds mu.
 func (n *lane) recreated(id string) {
-	n.id, n.next, n.given, n.again, n.from = id, 0, 0, 0, 0
+	n.id, n.seen, n.next, n.given, n.again, n.from = id, "", 0, 0, 0, 0
 	n.high, n.goal, n.opened, n.reached = 0, 0, false, false
 	n.safe.Store(0)
 	n.caughtUp.Store(false)

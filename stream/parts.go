@@ -130,9 +130,19 @@ func (n *lane) log() *changelog.Log {
 	return nil
 }
 
+// afterID parts the ID of a partition from what its source has seen of it, in one text: snapshots of earlier versions have the ID alone, which holds no such byte.
+const afterID = "\x00"
+
+func joinID(id, seen string) string {
+	if seen == "" {
+		return id
+	}
+	return id + afterID + seen
+}
+
 // head writes how far a lane has come.
 func (n *lane) head(dst []byte) []byte {
-	dst = changelog.AppendInt(changelog.AppendText(dst, n.id), n.next)
+	dst = changelog.AppendInt(changelog.AppendText(dst, joinID(n.id, n.seen)), n.next)
 	dst = n.clock.Append(dst)
 	if kept := n.kept(); kept != nil {
 		dst = kept.Head(dst)

@@ -192,7 +192,7 @@ func (r reader) handle(n *lane, b Batch) (count int, err error) {
 	err = r.take(n, b, count)
 	if err == nil {
 		n.mu.Lock()
-		n.given, n.settled = n.next, n.clock.Watermark
+		n.given, n.settled, n.seen = n.next, n.clock.Watermark, cmp.Or(b.Seen, n.seen)
 		n.mu.Unlock()
 	}
 	if r.keeper != nil && count > 0 {
@@ -231,6 +231,17 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 		r.vanished(p.Topic)
 	}
 	return next, known, err
+}
+
+// Seen implements Rememberer.
+func (r reader) Seen(p Partition) string {
+	n, err := r.lane(p)
+	if err != nil {
+		return "" // what has gone wrong with the lane, its first batch says
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen
 }
 
 // vanished notes that a topic has fewer partitions than it had before it was made anew, where each is by itself: nobody gets those that are not there any more,

@@ -240,7 +240,9 @@ func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
 // load takes over what a lane has saved.
 func (n *lane) load(p *checkpoint.Part) error {
 	b := changelog.BytesOf(p.Head)
-	n.id, n.next = b.Text(), b.Int()
+	id := b.Text()
+	n.id, n.seen, _ = strings.Cut(id, afterID)
+	n.next = b.Int()
 	n.given = n.next
 	n.safe.Store(n.next)
 	n.clock.Load(b)

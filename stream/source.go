@@ -38,6 +38,9 @@ type Batch struct {
 	Records       []Record
 	HighWatermark int64 // offset after the last record in the partition when the batch was fetched
 	Lost          int64 // records that retention removed before they could be read: counted, never skipped in silence
+	// Seen is what the source wants to be told of the partition when it goes on from where this batch ends, or from a record within it: see Rememberer. Empty:
+	// what it said before.
+	Seen string
 }
 
 // Handler takes what a source reads. Batches of one partition come one after another, in offset order, without gaps other
@@ -66,6 +69,10 @@ type Finisher interface{ Finished(p Partition) }
 type Beginner interface {
 	Begin(p Partition, found Found) (next int64, known bool, err error)
 }
+
+// Rememberer is a Beginner that keeps what batches have Seen, together with how far it has handled their records. A source that asks once Begin has returned an
+// offset finds out by it whether what it reads is still what was read. Empty: nothing is known.
+type Rememberer interface{ Seen(p Partition) string }
 
 // Starter is a Handler that keeps where a source begins with a partition of which Begin has known nothing. It is told before Assigned, if the settings of the
 // source mean another place at another time, such as the end of the partition: what comes between a crash and the next run would be left out otherwise.

@@ -18,9 +18,10 @@ type partition struct {
 	id   int
 	path string
 	from int64 // the first offset to hand over
+	was  *seen // what the checkpoint knows of the file; nil: nothing, or it has been compared
 
 	info     os.FileInfo // when it was last read; nil before
-	seen     int64       // bytes that there were then
+	size     int64       // bytes that there were then
 	place    place       // behind the last record
 	last     []byte      // what stands before that, at most lastBytes
 	header   []string    // of CSV; nil before it has been read
@@ -29,9 +30,9 @@ type partition struct {
 	reported time.Time
 }
 
-// place is a place in a file's text.
+// place is a place in a file's text, with what stands before it.
 type place struct {
-	bytes int64
+	seen
 	lines int64 // that are complete before it
 }
 
@@ -48,11 +49,11 @@ func (p *partition) look() (grown bool, err error) {
 	switch {
 	case !os.SameFile(info, p.info):
 		return false, p.replaced()
-	case info.Size() < p.seen:
-		return false, fmt.Errorf("follow %s: the file has been cut short, from %d bytes to %d; %d records were read", p.path, p.seen, info.Size(), p.next)
-	case packed != "" && info.Size() > p.seen:
+	case info.Size() < p.size:
+		return false, fmt.Errorf("follow %s: the file has been cut short, from %d bytes to %d; %d records were read", p.path, p.size, info.Size(), p.next)
+	case packed != "" && info.Size() > p.size:
 		return false, fmt.Errorf("follow %s: the compressed file has grown after it was read; %d records were read", p.path, p.next)
-	case packed == "" && info.Size() == p.seen && !info.ModTime().Equal(p.info.ModTime()):
+	case packed == "" && info.Size() == p.size && !info.ModTime().Equal(p.info.ModTime()):
 		in, err := open(p.path, 0)
 		if err != nil {
 			return false, err
@@ -61,7 +62,7 @@ func (p *partition) look() (grown bool, err error) {
 		p.info = info
 		return false, p.same(in.file)
 	}
-	return info.Size() > p.seen, nil
+	return info.Size() > p.size, nil
 }
 
 func (p *partition) replaced() error {

@@ -33,6 +33,12 @@ type reader struct {
 
 // read reads a partition from where it was left to its present end, and hands its records over.
 func (r *reader) read(ctx context.Context, p *partition) error {
+	if p.was != nil {
+		if err := p.was.check(ctx, p.path); err != nil {
+			return err
+		}
+		p.was = nil
+	}
 	in, err := open(p.path, p.place.bytes)
 	if err != nil {
 		return err
@@ -50,7 +56,7 @@ func (r *reader) read(ctx context.Context, p *partition) error {
 			return err
 		}
 	}
-	p.info, p.seen = info, info.Size()
+	p.info, p.size = info, info.Size()
 	growing := r.files.follow && in.packed == nil
 	if growing { // what comes meanwhile is the next turn's: no file keeps a worker for ever
 		in.Reader = io.LimitReader(in.file, info.Size()-p.place.bytes)
@@ -120,7 +126,8 @@ func (r *reader) fill() {
 		if err != nil {
 			r.end, r.err = 0, err
 		}
-		r.start, r.at.bytes = mark, int64(mark)
+		r.start = mark
+		r.at.read(r.buf[:mark])
 	}
 }
 
@@ -149,7 +156,7 @@ func (r *reader) tooLong(line int64) error {
 // line takes in a line, with the end that it has.
 func (r *reader) line(line []byte) error {
 	r.start += len(line)
-	r.at.bytes += int64(len(line))
+	r.at.read(line)
 	r.at.lines++
 	text := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if len(text) > r.files.limit {
@@ -230,7 +237,7 @@ func (r *reader) hand(ctx context.Context) error {
 			begin = end
 		}
 	}
-	err := r.h.Batch(ctx, stream.Batch{Topic: r.topic, Partition: r.p.id, Records: r.records, HighWatermark: r.p.next})
+	err := r.h.Batch(ctx, stream.Batch{Topic: r.topic, Partition: r.p.id, Records: r.records, HighWatermark: r.p.next, Seen: r.p.place.seen.String()})
 	if r.rows != nil {
 		r.rows.json = append(r.rows.json[:0], r.rows.json[r.valuesEnd():]...) // what there is of a row that goes on
 	}
@@ -241,6 +248,7 @@ func (r *reader) hand(ctx context.Context) error {
 // finish is the end of a file: its last line need not end in a line break, unless the file may grow.
 func (r *reader) finish(ctx context.Context, growing bool) error {
 	if r.start < r.end && !growing {
+		r.at.open = true
 		if err := r.line(r.buf[r.start:r.end]); err != nil {
 			return fmt.Errorf("read %s: %w", r.p.path, err)
 		}
