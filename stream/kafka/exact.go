@@ -24,6 +24,7 @@ type exact struct {
 	client *kgo.Client
 	id     string // of the transactions, and of the group
 	topic  string
+	is     topicID        // of the topic; zero: brokers have not told
 	last   stream.EpochID // that is there
 }
 
@@ -36,6 +37,9 @@ const transactionTimeout = 60 * time.Second
 
 // mostOpenings is how often transactions are taken over anew whose taking over another process has cut off.
 const mostOpenings = 10
+
+// mostUnknown is how often a client looks for a topic that brokers have said is not there, before the transaction is given up: some seconds.
+const mostUnknown = 20
 
 // openExact takes a unit's transactions over. Another process may do that at the same time, one that was killed included, whose request comes late: then the
 // brokers say PRODUCER_FENCED, and a client that has heard that is of no more use. Neither has written anything meanwhile: another client tries again.
@@ -61,9 +65,10 @@ func takeExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 	if !ok {
 		return nil, fmt.Errorf("compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
 	}
+	// No client of these may make the topic: one that was deleted would be there again, without what was written.
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion((*kmsg.TxnOffsetCommitRequest)(nil).Key(), 4) // from 5 on it would say by itself that the group is part of it
-	client, err := kgo.NewClient(append(cfg.options(codec), kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout), kgo.MaxVersions(versions))...)
+	client, err := kgo.NewClient(append(cfg.options(codec), kgo.TransactionalID(id), kgo.UnknownTopicRetries(mostUnknown), kgo.TransactionTimeout(transactionTimeout), kgo.MaxVersions(versions))...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +97,9 @@ func (x *exact) noted(ctx context.Context) (last stream.EpochID, err error) {
 	ask.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: x.topic, Partitions: []int32{0}}}
 	err = patiently(ctx, func() error {
 		answer, err := ask.RequestWith(ctx, x.client)
-		if err != nil {
+		if gone(err) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		if err := kerr.ErrorForCode(answer.ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
@@ -102,7 +109,9 @@ func (x *exact) noted(ctx context.Context) (last stream.EpochID, err error) {
 		}
 		for _, t := range answer.Topics {
 			for _, p := range t.Partitions {
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				if err := kerr.ErrorForCode(p.ErrorCode); gone(err) {
+					return nil // meet says so
+				} else if err != nil {
 					return err
 				}
 				last = stream.EpochID{Number: max(0, p.Offset)}
@@ -165,10 +174,16 @@ func (x *exact) write(ctx context.Context, epoch stream.EpochID, records []*kgo.
 	if epoch == x.last {
 		return nil
 	}
+	if err := x.same(ctx); err != nil { // the client would wait for one that was deleted
+		return x.explain(err)
+	}
 	if err := x.client.BeginTransaction(); err != nil {
 		return x.explain(err)
 	}
 	err := x.produced(x.client.ProduceSync(ctx, records...))
+	if err == nil {
+		err = x.same(ctx) // where the rows are: it may have been made anew meanwhile
+	}
 	if err == nil {
 		err = x.note(ctx, epoch)
 	}
@@ -275,7 +290,8 @@ var errUnknown = errors.New("whether the transaction is committed is not known")
 // unknown is what a broker says to a producer that it does not know as it knows itself, and what leaves open whether it has done what it was asked for. A
 // producer that goes on after such an answer could have a late request of the one transaction count for the next: it is renewed.
 var unknown = []error{errUnknown, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
-	kerr.OutOfOrderSequenceNumber, kerr.TransactionAbortable, kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NetworkException, kerr.OperationNotAttempted}
+	kerr.OutOfOrderSequenceNumber, kerr.TransactionAbortable, kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NetworkException, kerr.OperationNotAttempted,
+	kerr.UnknownTopicOrPartition, kerr.UnknownTopicID}
 
 // renewable tells whether a producer that has taken the transactions over anew may do what this one could not.
 func renewable(err error) bool {

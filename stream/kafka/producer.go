@@ -73,7 +73,10 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	security := cfg.Security
 	p := &Producer{cfg: cfg, sec: func() Security { return security }, slots: make(chan struct{}, cfg.Buffer)}
 	p.cfg.Security = Security{}
-	client, err := kgo.NewClient(append(cfg.options(codec), kgo.WithHooks(&outages{to: p}))...)
+	client, err := kgo.NewClient(append(cfg.options(codec),
+		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
+		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
+		kgo.WithHooks(&outages{to: p}))...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: producer of %s: %w", cfg.Topic, err)
 	}
@@ -271,8 +274,6 @@ func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
 		kgo.ProducerBatchMaxBytes(int32(c.BatchBytes)),
-		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
-		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
 		// A connection that ends before its first answer is one that broke. Who takes a port of another kind hears of it when the topic is looked up.
 		kgo.AlwaysRetryEOF(),
 		kgo.Dialer((&direct{sec: c.Security}).dial), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,7 +57,8 @@ const (
 //
 // In a query with a Checkpoint each row is there exactly once for those who read what is committed (isolation.level=read_committed): an epoch is a
 // transaction, in which its number is noted as the offset of a group, with the run of the query. A topic cannot go back: a query that goes on from a snapshot
-// behind which there are epochs already, or from another copy of its checkpoint, is refused. A process that was frozen while another went on with its query can write
+// behind which there are epochs already, or from another copy of its checkpoint, is refused. So is a topic that was deleted and made anew after the query had
+// written to it, by the start as by the next epoch, if the brokers tell the IDs of topics (since Kafka 2.8). A process that was frozen while another went on with its query can write
 // nothing any more. An absent cluster holds the query up, too, when the transactions are taken over anew, after an outage or with another partition.
 //
 // Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that died in the middle of an epoch and
@@ -77,6 +79,7 @@ type sink struct {
 	mu      sync.Mutex
 	exact   map[string]*exact // of a query with a checkpoint, by unit; nil: not open for one
 	run     string            // of that query
+	is      topicID           // of the topic that its units write; zero: brokers have not told
 	reached bool              // the brokers have let such a query in: it has started, and waits for them from now on
 }
 
@@ -161,8 +164,10 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 		x.close()
 		delete(s.exact, mark.Unit)
 	}
-	if _, err := s.make(ctx); err != nil {
-		return 0, fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
+	if len(mark.Position) == 0 || mark.Wrote == (stream.EpochID{}) { // else one that is not there is not made: what was written would not be in it
+		if _, err := s.make(ctx); err != nil {
+			return 0, fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
+		}
 	}
 	opening, cancel := s.opening(ctx)
 	defer cancel()
@@ -170,17 +175,29 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if err != nil {
 		return 0, tried(ctx, opening, err)
 	}
-	epoch, err := x.meet(mark)
-	if err == nil {
-		err = x.foreign(opening, mark)
-	}
+	epoch, err := s.meet(opening, x, mark)
 	if err != nil {
 		x.close()
-		return 0, err
+		return 0, tried(ctx, opening, err)
 	}
 	s.serve(mark.Run)
-	s.exact[mark.Unit] = x
+	s.exact[mark.Unit], s.is = x, cmp.Or(x.is, s.is)
 	return epoch, nil
+}
+
+// meet compares what a unit's transactions say, and which topic it is, with what the checkpoint knows, and with what the sink's other units write.
+func (s *sink) meet(ctx context.Context, x *exact, mark stream.Mark) (epoch int64, err error) {
+	if err := x.stands(ctx, mark); err != nil {
+		return 0, err
+	}
+	if len(s.exact) > 0 && x.is != (topicID{}) && s.is != (topicID{}) && x.is != s.is {
+		return 0, fmt.Errorf("kafka: topic %s has been deleted and made anew while the query wrote it: it was %s, and is %s, and what it had is gone: %s",
+			x.topic, s.is, x.is, elsewhere)
+	}
+	if epoch, err = x.meet(mark); err == nil {
+		err = x.foreign(ctx, mark)
+	}
+	return epoch, err
 }
 
 // Probe implements stream.Prober: brokers that make the topic, or tell of it, are there and let this client in.
@@ -200,13 +217,20 @@ func (s *sink) Probe(ctx context.Context, columns []stream.Column, run string) e
 // serve notes that the brokers have let a query with a checkpoint in.
 func (s *sink) serve(run string) {
 	if s.exact == nil {
-		s.exact = map[string]*exact{}
+		s.exact, s.is = map[string]*exact{}, topicID{}
 	}
 	s.run, s.reached = run, true
 }
 
-// Position implements stream.Resumer: the topic knows.
-func (s *sink) Position() []byte { return nil }
+// Position implements stream.Resumer: the ID of the topic. Which epoch is there last, the topic knows.
+func (s *sink) Position() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.is == (topicID{}) {
+		return nil
+	}
+	return slices.Clone(s.is[:])
+}
 
 // Marks implements stream.Marked: the transactions have the topic's name, at whichever of its brokers.
 func (s *sink) Marks() (places []string, err error) {
@@ -238,7 +262,11 @@ func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error 
 	x := s.exact[rows.Unit]
 	s.mu.Unlock()
 	if x != nil {
-		return x.write(ctx, stream.EpochID{Run: rows.Run, Number: epoch}, s.records(rows))
+		err := x.write(ctx, stream.EpochID{Run: rows.Run, Number: epoch}, s.records(rows))
+		s.mu.Lock()
+		s.is = cmp.Or(s.is, x.is)
+		s.mu.Unlock()
+		return err
 	}
 	if s.out == nil {
 		return fmt.Errorf("kafka: sink %s is not open", s.cfg().Topic)
