@@ -102,7 +102,7 @@ func (c *Config) advice(told *pgconn.PgError) string {
 		return "there is no such database: create it, or name another in the URL"
 	case code == "3F000":
 		return "there is no such schema: create it, or name another in Table"
-	case code == "42P01":
+	case code == undefinedTable:
 		return "the table has gone while the query ran: make it again, or set Create, and start the query anew"
 	case code == "42501":
 		return c.grant(parsed.User)

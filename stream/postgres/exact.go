@@ -88,6 +88,9 @@ func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err e
 		if u.there, err = s.noted(ctx, u, ""); err == nil {
 			others, err = s.others(ctx, u)
 		}
+		if err == nil {
+			err = s.find(ctx, u)
+		}
 		return err
 	})
 	if err != nil {
@@ -97,6 +100,10 @@ func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err e
 	if written, err = s.meet(u, mark, others); err != nil {
 		return 0, fmt.Errorf("postgres: table %s: %w", s.cfg().Table, err)
 	}
+	u.note = strings.TrimSpace(u.note + " " + s.emptied(u))
+	if s.unrelated {
+		u.note = strings.TrimSpace(u.note + " " + s.lacking())
+	}
 	s.units[mark.Unit] = u
 	return written, nil
 }
@@ -104,6 +111,9 @@ func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err e
 // meet compares what the table has with what the checkpoint knows, and has the unit's path go on from there. Appended rows stay: where they are more than the
 // checkpoint knows it is an error. Rows with a key come again and replace themselves.
 func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, err error) {
+	if err := s.replaced(u, u.is); err != nil {
+		return 0, err
+	}
 	at, last := mark.Snapshot, stream.EpochID{Run: u.there.path.Of(u.there.epoch), Number: u.there.epoch}
 	short := func(id stream.EpochID) stream.EpochID {
 		return stream.EpochID{Run: lineage.Short(id.Run), Number: id.Number}
@@ -119,7 +129,7 @@ func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, er
 		}
 	case u.there.path.Has(at.Run, at.Number) && last.Number > at.Number && len(s.cfg().Key) > 0:
 		u.path, written = u.there.path.Back(at.Run, at.Number), at.Number // whose rows are there, or later ones of their keys
-		u.back = &entry{true, at.Number, u.path}
+		u.back = &entry{true, at.Number, u.path, u.there.of}
 		u.note = fmt.Sprintf("Table %s has rows of %s up to epoch %d, and the query goes on from epoch %d: the rows behind that come again and replace those of their keys.",
 			s.cfg().Table, mark.Unit, last.Number, at.Number)
 	case last == short(at):
@@ -176,6 +186,9 @@ func (s *sink) Revert(ctx context.Context, unit string) (note string, err error)
 		}
 		u.there, u.back = *u.back, nil
 	}
+	if err := s.persist(ctx, s.patience(), func() error { return s.adopt(ctx, u) }); err != nil {
+		return "", fmt.Errorf("postgres: note in table %s which table it is of: %w", s.cfg().ledger(), err)
+	}
 	note, u.note = u.note, ""
 	return note, nil
 }
@@ -219,6 +232,8 @@ type writing struct {
 	there       entry        // what the table of epochs says, as this process knows it
 	back        *entry       // what it is to say once the query goes on; nil: nothing else
 	note        string
+	is          string // the relation that the table is
+	empty       bool   // it has had rows, and has none
 }
 
 // entry is what the table of epochs says of a unit.
@@ -226,38 +241,65 @@ type entry struct {
 	known bool
 	epoch int64
 	path  lineage.Path
+	of    string // the relation that has these rows; empty: an earlier version wrote them
 }
 
 // makeLedger makes the table of epochs, unless it exists, and adds to one of an earlier version what that lacks.
 func (s *sink) makeLedger(ctx context.Context) error {
-	err := makeTable(ctx, s.conn, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, runs text, PRIMARY KEY (query, unit, target))",
+	err := makeTable(ctx, s.conn, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, runs text, relation text, PRIMARY KEY (query, unit, target))",
 		s.cfg().ledger()))
 	if err != nil {
 		return err
 	}
-	if _, err = s.conn.Exec(ctx, fmt.Sprintf("SELECT runs FROM %s LIMIT 0", s.cfg().ledger())).ReadAll(); err == nil {
-		return nil
-	}
-	if told := (*pgconn.PgError)(nil); !errors.As(err, &told) || told.Code != undefinedColumn {
+	told := (*pgconn.PgError)(nil)
+	if err = s.addColumn(ctx, "runs"); errors.As(err, &told) && !passing(err) {
+		return fmt.Errorf("an earlier version made it without its column runs, which its owner can add: ALTER TABLE %s ADD COLUMN runs text: %v", s.cfg().ledger(), told)
+	} else if err != nil {
 		return err
 	}
-	_, err = s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS runs text", s.cfg().ledger())).ReadAll()
-	if told := (*pgconn.PgError)(nil); errors.As(err, &told) {
-		return fmt.Errorf("an earlier version made it without its column runs, which its owner can add: ALTER TABLE %s ADD COLUMN runs text: %v", s.cfg().ledger(), told)
+	err = s.addColumn(ctx, "relation")
+	if s.unrelated = errors.As(err, &told) && !passing(err); s.unrelated {
+		return nil // the rows can be written without
 	}
 	return err
 }
 
-const undefinedColumn = "42703"
+// lacking is what a user should know of a table of epochs that cannot note which table has the rows.
+func (s *sink) lacking() string {
+	return fmt.Sprintf("An earlier version made the table %s without its column relation: a table that is dropped and made anew is not noticed. "+
+		"Its owner can add it: ALTER TABLE %s ADD COLUMN relation text.", epochs, s.cfg().ledger())
+}
+
+// addColumn adds a column of texts to the table of epochs, unless that has it.
+func (s *sink) addColumn(ctx context.Context, name string) error {
+	_, err := s.conn.Exec(ctx, fmt.Sprintf("SELECT %s FROM %s LIMIT 0", name, s.cfg().ledger())).ReadAll()
+	if told := (*pgconn.PgError)(nil); err == nil || !errors.As(err, &told) || told.Code != undefinedColumn {
+		return err
+	}
+	_, err = s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s text", s.cfg().ledger(), name)).ReadAll()
+	if told := (*pgconn.PgError)(nil); errors.As(err, &told) && told.Code == internalError { // of several who add it at once, one may do so
+		_, err = s.conn.Exec(ctx, fmt.Sprintf("SELECT %s FROM %s LIMIT 0", name, s.cfg().ledger())).ReadAll()
+	}
+	return err
+}
+
+const (
+	undefinedColumn = "42703"
+	internalError   = "XX000" // among others: tuple concurrently updated
+)
 
 // noted asks the table of epochs for the last one of a unit. lock may be FOR UPDATE.
 func (s *sink) noted(ctx context.Context, u *writing, lock string) (e entry, err error) {
-	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch, runs FROM %s WHERE query = $1 AND unit = $2 AND target = $3 %s", s.cfg().ledger(), lock),
+	relation := "relation"
+	if s.unrelated {
+		relation = "''"
+	}
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch, runs, %s FROM %s WHERE query = $1 AND unit = $2 AND target = $3 %s", relation, s.cfg().ledger(), lock),
 		[][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
 	if result.Err != nil || len(result.Rows) == 0 {
 		return e, result.Err
 	}
-	e.known = true
+	e.known, e.of = true, string(result.Rows[0][2])
 	if e.epoch, err = strconv.ParseInt(string(result.Rows[0][0]), 10, 64); err != nil {
 		return e, err
 	}
@@ -318,7 +360,10 @@ func (s *sink) writeEpoch(ctx context.Context, epoch int64, rows *stream.Rows) e
 	}
 	fresh, err := s.note(ctx, u, stream.EpochID{Run: rows.Run, Number: epoch})
 	if err == nil && fresh {
-		err = s.put(ctx, rows)
+		err = gone(s.put(ctx, rows), u)
+	}
+	if err == nil && fresh {
+		err = s.stands(ctx, u)
 	}
 	if err != nil {
 		return err
@@ -328,7 +373,7 @@ func (s *sink) writeEpoch(ctx context.Context, epoch int64, rows *stream.Rows) e
 		err = fmt.Errorf("the server answered COMMIT with %s", results[0].CommandTag)
 	}
 	if err == nil && fresh {
-		u.there = entry{true, epoch, u.path}
+		u.there = entry{true, epoch, u.path, u.is}
 	}
 	return err
 }

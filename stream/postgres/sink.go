@@ -31,7 +31,8 @@ import (
 // (a range, a constraint) ends the query with an error, and of its Write there is no row.
 //
 // In a query with a Checkpoint each row is there exactly once, appended or by key, whatever happens to the query: the transaction also notes its epoch
-// in the table cancha_epochs beside the target, which it makes. A query that goes on from an older snapshot, such as a savepoint, is refused where the table
+// in the table cancha_epochs beside the target, which it makes. That table also has the target's OID: a target that was dropped and made anew is refused, by the
+// start as by the next epoch, since it lacks what the query had written. One that was emptied makes a note. A query that goes on from an older snapshot, such as a savepoint, is refused where the table
 // has later rows that were appended; with a Key these come again and replace themselves. Where a query that runs gets a partition of its group while the server is away, it waits for the
 // server as long as it takes, or until it is stopped. Without a checkpoint a query that dies may have
 // written rows that nobody has noted: run again from where its source was last committed, it writes these again. That is at least once: appended
@@ -45,10 +46,11 @@ type sink struct {
 	cfg func() *Config // a function, so that nothing that prints a sink prints a password
 	at  string         // where the database is
 
-	mu      sync.Mutex          // of Resume, which may come beside a Write
-	run     string              // of the query that it is open for
-	units   map[string]*writing // of the query; nil: it has no checkpoint
-	reached bool                // the server has let such a query in: it has started, and Resume waits for the server from now on
+	mu        sync.Mutex          // of Resume, which may come beside a Write
+	run       string              // of the query that it is open for
+	units     map[string]*writing // of the query; nil: it has no checkpoint
+	unrelated bool                // the table of epochs lacks the column relation, and this user may not add it
+	reached   bool                // the server has let such a query in: it has started, and Resume waits for the server from now on
 
 	open    bool
 	given   []stream.Column

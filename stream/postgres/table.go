@@ -113,6 +113,7 @@ func makeTable(ctx context.Context, conn *pgconn.PgConn, statement string) error
 // SQLSTATEs.
 const (
 	uniqueViolation = "23505"
+	undefinedTable  = "42P01"
 	duplicateTable  = "42P07" // of its primary key, too
 	duplicateObject = "42710" // the type of its rows
 )
