@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -20,6 +21,9 @@ func (s *Sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 		return 0, fmt.Errorf("write %s: %w", s.path, files.ErrServes)
 	}
 	s.exact = true
+	if err := s.locate(); err != nil {
+		return 0, err
+	}
 	if mark.Position == nil {
 		if err := s.fresh(columns, mark); err != nil {
 			return 0, fmt.Errorf("write %s: %w", s.path, err)
@@ -141,19 +145,53 @@ func (s *Sink) cut() error {
 	return s.begin(nil)
 }
 
-// alone refuses to write into a file of a query with a checkpoint that has another end than this sink has made: another process is at it. What is there stays.
+// alone refuses to write into a file that its path does not lead to any more, and into one of a query with a checkpoint that has another end than this sink has
+// made: another process is at it. What is there stays.
 func (s *Sink) alone() error {
-	if !s.exact {
+	info, err := s.file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
-	info, err := s.file.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Size() != s.whole {
+	if err == nil {
+		err = s.there(info)
+	}
+	if err == nil && s.exact && info.Size() != s.whole {
 		err = fmt.Errorf("it has %d bytes, and this query has made it %d long: another one writes it; of two that go on from one checkpoint and its savepoint "+
 			"only one may write to the same file", info.Size(), s.whole)
 	}
 	if err != nil {
 		s.err = fmt.Errorf("write rows to %s: %w", s.path, err)
 		return s.err
+	}
+	return nil
+}
+
+// landed fails where the file has gone while rows were written into it.
+func (s *Sink) landed() error {
+	info, err := s.file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = s.there(info)
+	}
+	if err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// there fails unless the sink's path leads to the file that the sink has open: rows would go where nobody looks for them.
+func (s *Sink) there(open os.FileInfo) error {
+	next := "start the query again, which makes the file anew, or write to another one"
+	if s.exact {
+		next = "put it back as it was and start the query again, or write to another file, which gets the rows from now on"
+	}
+	is, err := os.Stat(s.at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("it has been removed or renamed while the query wrote it: %s", next)
+	case err != nil:
+		return err
+	case !os.SameFile(open, is):
+		return fmt.Errorf("it has been replaced by another file while the query wrote it: %s", next)
 	}
 	return nil
 }

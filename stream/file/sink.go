@@ -32,7 +32,7 @@ const writeAt = 1 << 20
 // When a Write has returned, its rows are with the operating system: they outlive the process, however that dies, and Close waits until they are on
 // the disk. If a Write fails, on a full disk for example, its part of the file is taken back, so that the file ends with the
 // last whole Write, and every later Write fails with the same error. A process that is killed within a Write leaves that one's rows in part,
-// perhaps with half a line at the end.
+// perhaps with half a line at the end. A file that is removed, renamed or replaced while the query writes it makes the next Write fail.
 //
 // In a query with a Checkpoint each row is there exactly once: the query goes on with the file as it was after an epoch that the checkpoint knows, and
 // what stands behind that is taken off. Each Write then waits until the disk has it. Who reads such a file while it grows sees whole epochs, but for
@@ -47,6 +47,7 @@ type Sink struct {
 
 	columns []stream.Column
 	file    *os.File
+	at      string    // path, wherever the process has gone since
 	out     io.Writer // packs into file, or is it
 	pack    packer    // nil: plain
 	buf     []byte
@@ -94,6 +95,9 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	if s.file != nil {
 		return fmt.Errorf("write %s: %w", s.path, files.ErrServes)
 	}
+	if err := s.locate(); err != nil {
+		return err
+	}
 	head, err := s.head(columns)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", s.path, err)
@@ -104,6 +108,14 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	if err := s.make(columns, head); err != nil {
 		s.release()
 		return err
+	}
+	return nil
+}
+
+// locate finds out where the path leads from here.
+func (s *Sink) locate() (err error) {
+	if s.at, err = filepath.Abs(s.path); err != nil {
+		return fmt.Errorf("write %s: %w", s.path, err)
 	}
 	return nil
 }
@@ -223,7 +235,10 @@ func (s *Sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 			return s.fail(err)
 		}
 	}
-	return s.flush()
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.landed()
 }
 
 // flush ends a Write: what has been written of the file can be read.
