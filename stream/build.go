@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -77,8 +78,9 @@ type input struct {
 	on    *timeline
 	after []step // of other queries, which take its rows behind its own steps
 
-	deletes  bool // tombstones delete rows of the table that its rows fill
-	deleting bool // the row in hand is of a tombstone; graph.mu guards it
+	table    string // that its rows fill; empty: none
+	deletes  bool   // tombstones delete rows of the table that its rows fill
+	deleting bool   // the row in hand is of a tombstone; graph.mu guards it
 
 	records *RecordProcessing // nil: records are decoded by the query's format
 	calls   *callback.Count   // the graph's
@@ -390,6 +392,9 @@ func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *
 	})
 	fed = g.inputs[from]
 	fed.deletes = !slices.ContainsFunc(t.query.steps, func(s step) bool { return !stateless(s) })
+	for _, f := range g.inputs[from:] {
+		f.table = cmp.Or(f.table, t.name) // a table that fills this one has its own name
+	}
 	in.waits = append(in.waits, g.inputs[from:]...)
 	return table, err
 }

@@ -296,7 +296,7 @@ func (r reader) begin(p Partition, found Found) (next int64, known, anew bool, e
 	defer n.mu.Unlock()
 	another := n.id != "" && found.ID != "" && n.id != found.ID && n.next >= 0
 	if another && found.Recreated {
-		r.note(RecreationNote(topicName(r.in.query.source, p), n.id, found.ID))
+		r.note(r.recreation(n, p, n.id, found.ID))
 		n.recreated(found.ID)
 		return n.next, true, true, nil
 	}
@@ -309,7 +309,7 @@ func (r reader) begin(p Partition, found Found) (next int64, known, anew bool, e
 	if r.keeper == nil && n.next < 0 {
 		n.began = restart{found.Committed, found.Note}
 		if was := n.another(found); was != "" {
-			r.note(RecreationNote(topicName(r.in.query.source, p), was, found.ID))
+			r.note(r.recreation(n, p, was, found.ID))
 			n.recreated(found.ID)
 			return n.next, true, true, nil
 		}
@@ -317,6 +317,19 @@ func (r reader) begin(p Partition, found Found) (next int64, known, anew bool, e
 		return found.Committed, known, false, err
 	}
 	return n.next, n.next >= 0, false, nil
+}
+
+// recreation is RecreationNote, with what stays of the records that are gone.
+func (r reader) recreation(n *lane, p Partition, was, is string) string {
+	note := RecreationNote(topicName(r.in.query.source, p), was, is)
+	switch {
+	case r.in.table != "":
+		note += fmt.Sprintf(" Rows that its records have put into the table %q stay, each until another of its key comes or a tombstone deletes it: "+
+			"start the query anew, with another place for a checkpoint, if they are to go.", r.in.table)
+	case n.kept() != nil || len(r.graph.states()) > 0:
+		note += " What was made of its records stays: windows, groups and all else that the query remembers."
+	}
+	return note
 }
 
 // topicName names what a partition is of.

@@ -268,3 +268,25 @@ func TestRecreatedSmaller(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatStaysOfARecreatedTopic: the note that a topic is read from its beginning says what its old records have left in a table.
+func TestWhatStaysOfARecreatedTopic(t *testing.T) {
+	at := startBroker(t, broker.Config{})
+	in, table := topicName(t)+"in", topicName(t)+"table"
+	remake(t, at, in, 1)
+	remake(t, at, table, 1)
+	say(t, at, table, "x")
+	known := stream.From(Source(Config{Brokers: []string{at}, Topic: table, Recreated: ReadRecreated})).Select("v")
+	r, err := stream.From(Source(Config{Brokers: []string{at}, Topic: in})).Select("v").Lookup(stream.Latest("known", known, "v"), stream.Same("v")).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop(context.Background())
+	say(t, at, in, "x")
+	eventually(t, "a row", func() bool { return r.Results().Len() == 1 })
+	remake(t, at, table, 1)
+	eventually(t, "the note", func() bool {
+		notes := strings.Join(r.Notes(), " ")
+		return strings.Contains(notes, "has been deleted and made anew") && strings.Contains(notes, `put into the table "known" stay`)
+	})
+}
