@@ -156,6 +156,7 @@ var table_cancha_stream = listing.Package{
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
 		{"RecordProcessing", (*stream.RecordProcessing)(nil)},
 		{"Releaser", (*stream.Releaser)(nil)},
+		{"Rememberer", (*stream.Rememberer)(nil)},
 		{"Remote", (*stream.Remote)(nil)},
 		{"Replayable", (*stream.Replayable)(nil)},
 		{"Resumer", (*stream.Resumer)(nil)},
@@ -216,6 +217,7 @@ var table_cancha_stream = listing.Package{
 		{"Receiver", (*_cancha_stream_Receiver)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Releaser", (*_cancha_stream_Releaser)(nil)},
+		{"Rememberer", (*_cancha_stream_Rememberer)(nil)},
 		{"Remote", (*_cancha_stream_Remote)(nil)},
 		{"Replayable", (*_cancha_stream_Replayable)(nil)},
 		{"Resumer", (*_cancha_stream_Resumer)(nil)},
@@ -590,6 +592,15 @@ type _cancha_stream_Releaser struct {
 
 func (w _cancha_stream_Releaser) Release() {
 	w.WRelease()
+}
+
+type _cancha_stream_Rememberer struct {
+	IValue any
+	WSeen  func(a0 stream.Partition) string
+}
+
+func (w _cancha_stream_Rememberer) Seen(a0 stream.Partition) string {
+	return w.WSeen(a0)
 }
 
 type _cancha_stream_Remote struct {
