@@ -119,7 +119,7 @@ func (g *graph) places() error {
 	for _, sink := range slices.Concat(g.query.sinks, g.query.letters) {
 		for _, in := range g.inputs {
 			if h, ok := in.query.source.(Hearer); ok && h.Hears(sink) {
-				return fmt.Errorf("stream: the query reads %s, writes to %s, and would feed itself; write elsewhere, or say that it is meant (kafka.Config.Feedback)",
+				return fmt.Errorf("stream: the query reads %s, writes to %s, and would feed itself; write elsewhere, or say that it is meant (of a topic, by kafka.Config.Feedback)",
 					describeSource(in.query.source), describeSink(sink))
 			}
 		}

@@ -135,7 +135,7 @@ type Source interface {
 // Checker is a Source that can tell beforehand that it cannot work as it is set: Start refuses the query with its error.
 type Checker interface{ Check() error }
 
-// Hearer is a Source that knows whether it reads what a sink writes to, such as a topic: a query that hears itself feeds itself without end, and is refused.
+// Hearer is a Source that knows whether it reads what a sink writes to, such as a topic, or a folder whose files get their names as they are made: a query that hears itself feeds itself without end, and is refused.
 type Hearer interface{ Hears(sink Sink) bool }
 
 // Reader is a Source that knows whether it reads what a sink writes to a place.

@@ -21,7 +21,8 @@ import (
 //
 // A query that goes on from an older snapshot, such as a savepoint, takes off the files of later epochs, whose rows come again, and says so in a note. A hidden
 // file for each part of the query (.….runs) tells which runs have written: where the folder has gone another way than the snapshot that a query goes on from,
-// its start is refused. Readers may take files away: those are not missed, unless older ones stay and the newest that the checkpoint knows is gone.
+// its start is refused, and so is a query that reads files of such names from the folder (see stream.Hearer). Readers may take files away: those are not missed,
+// unless older ones stay and the newest that the checkpoint knows is gone.
 type Epochs struct {
 	names  files.Epochs
 	encode func(dst []byte, rows *stream.Rows, from int) (text []byte, next int, err error)
@@ -47,6 +48,9 @@ func (e *Epochs) String() string { return "folder " + e.names.Dir }
 
 // Marks implements stream.Marked: the names of the files.
 func (e *Epochs) Marks() ([]string, error) { return []string{e.names.Place()}, nil }
+
+// Files returns patterns (see [filepath.Match]) of the paths of all files that the sink makes: Source asks for them (see stream.Hearer).
+func (e *Epochs) Files() []string { return []string{e.names.Pattern()} }
 
 // Open implements stream.Opener: without a checkpoint there are no epochs.
 func (e *Epochs) Open(context.Context, []stream.Column) error {

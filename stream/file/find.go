@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"cancha/stream"
+	"cancha/stream/internal/files"
 )
 
 // find returns the files that are read, in the order of their names.
@@ -81,20 +84,48 @@ func (f *Files) Reads(path string) bool {
 
 // wouldRead tells whether a file that is not there yet would be read.
 func (f *Files) wouldRead(path string) bool {
-	folder, err := os.Stat(filepath.Dir(path))
-	if err != nil {
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return false
 	}
 	name := filepath.Base(path)
-	if isFile(f.pattern, folder) {
+	return f.lists(filepath.Dir(path), name, func(like string) bool {
+		yes, _ := filepath.Match(like, name)
+		return yes || like == name
+	})
+}
+
+// lists tells whether files of a folder are read whose names are like this one, which decides whether a folder's are: fits compares them with the last element of
+// a pattern.
+func (f *Files) lists(folder, name string, fits func(like string) bool) bool {
+	if info, err := os.Stat(folder); err == nil && isFile(f.pattern, info) {
 		return f.takes(name)
 	}
 	in, like := filepath.Dir(f.pattern), filepath.Base(f.pattern)
-	if yes, _ := filepath.Match(like, name); !yes && like != name || isHidden(name) && !isHidden(like) {
-		return false
+	return fits(like) && (!isHidden(name) || isHidden(like)) && leads(in, folder)
+}
+
+// leads tells whether a pattern of folders leads to one, which may not be there yet.
+func leads(pattern, folder string) bool {
+	info, err := os.Stat(folder)
+	if err != nil {
+		yes, _ := filepath.Match(files.Place(pattern), files.Place(folder))
+		return yes
 	}
-	folders, _ := filepath.Glob(in)
-	return slices.ContainsFunc(folders, func(p string) bool { return isFile(p, folder) })
+	folders, _ := filepath.Glob(pattern)
+	return slices.ContainsFunc(folders, func(p string) bool { return isFile(p, info) })
+}
+
+// Hears implements stream.Hearer: whether files that a sink makes as it goes, such as those of epochs, are among those that are read. A query would read its own
+// rows, at once where it follows the files, and else when it is run again.
+func (f *Files) Hears(sink stream.Sink) bool {
+	s, ok := sink.(interface{ Files() []string })
+	if info, err := os.Stat(f.pattern); err == nil && info.Mode().IsRegular() {
+		return false // one that is there, which is not made
+	}
+	return ok && slices.ContainsFunc(s.Files(), func(made string) bool {
+		name := filepath.Base(made)
+		return f.lists(filepath.Dir(made), name, func(like string) bool { return meet(like, name) })
+	})
 }
 
 // isFile tells whether a path leads to a file or folder.

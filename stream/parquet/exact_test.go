@@ -37,6 +37,31 @@ func lives(t *testing.T, q *stream.Query) error {
 	return err
 }
 
+// TestNamesOfFiles: what says how a folder's files are called matches those that it has, with a checkpoint and without.
+func TestNamesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	with, without := filepath.Join(dir, "with"), filepath.Join(dir, "without")
+	rows := stream.From(stream.Memory("ids", [][]stream.Record{{{Value: []byte(`{"id":1}`)}}})).Select("id")
+	for path, q := range map[string]*stream.Query{
+		with: rows.Checkpoint(checkpoint.Folder(filepath.Join(dir, "snapshots"))).To(Folder(with)), without: rows.To(Folder(without)),
+	} {
+		if err := lives(t, q); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, pattern := range Folder(path).Files() {
+			found, err := filepath.Glob(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, found...)
+		}
+		if want := whole(t, path); !slices.Equal(got, want) || len(want) != 1 {
+			t.Errorf("got %q, want %q, one file", got, want)
+		}
+	}
+}
+
 // ids are the numbers of the rows in all files of a folder, in order.
 func ids(t *testing.T, dir string) (all []int) {
 	t.Helper()

@@ -127,6 +127,14 @@ func (w *Writer) String() string {
 // Place implements stream.Placed.
 func (w *Writer) Place() string { return files.Place(w.path) }
 
+// Files returns patterns (see [filepath.Match]) of the paths of all files that a Folder makes, which file.Source asks for (see stream.Hearer). A Sink has a Place.
+func (w *Writer) Files() []string {
+	if !w.folder {
+		return nil
+	}
+	return []string{w.files().Pattern(), filepath.Join(w.path, "rows-*-*.parquet")}
+}
+
 // Open implements stream.Opener: it checks the columns and whether a file can be made.
 func (w *Writer) Open(_ context.Context, columns []stream.Column) error {
 	w.mu.Lock()

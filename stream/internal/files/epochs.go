@@ -84,6 +84,13 @@ func (e *Epochs) Open(s State) (last int64, err error) {
 // Place tells where these files are: two that are equal have the same names.
 func (e *Epochs) Place() string { return filepath.Join(Place(e.Dir), "*"+e.Suffix) }
 
+// Pattern matches the paths of all files with rows, whatever their query, unit, epoch and run are called.
+func (e *Epochs) Pattern() string {
+	const hex = "[0-9a-f]"
+	digits, run := strings.Repeat("[0-9]", 12), strings.Repeat(hex, 8)
+	return filepath.Join(e.Dir, run+"-*-"+digits+"-"+run+e.Suffix)
+}
+
 // content is what a folder has of a unit.
 type content struct {
 	dir    string
