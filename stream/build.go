@@ -518,7 +518,7 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 	if err != nil {
 		return nil, err
 	}
-	n.run = flow.Chain(wraps, last)
+	n.run, n.env.Compared = flow.Chain(wraps, last), l.Compared()
 	n.row, n.meta = make(flow.Row, l.Width()), l.Meta()
 	n.slots = slotsOf(l.Slots())
 	format := in.query.format

@@ -92,6 +92,7 @@ func set(o Offsets, topic string, partition int, offset int64) {
 
 // collect ends the epoch with a progress report.
 func (r *Running) collect() {
+	r.unlike(manyUnlike)
 	lanes := r.all()
 	now := time.Now()
 	watermark := r.lowest(r.graph.timelines[0])

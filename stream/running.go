@@ -261,6 +261,7 @@ func (r *Running) finish(natural bool) {
 	err := r.calling.do(func() error { return r.giveRest(natural) })
 	err = errors.Join(err, r.stoppable(r.closeSinks))
 	r.unseen()
+	r.unlike(1)
 	r.collect()
 	r.conclude(err)
 }

@@ -78,6 +78,9 @@ type Column = flow.Column
 //   - what is absent: IsNull, NotNull, OrElse
 //   - kinds: AsNumber, AsText
 //
+// Values of different kinds are not equal, and neither is above the other: no number equals "10". A comparison that is known to have no other values is refused; one that
+// has met no others is noted (Running.Notes).
+//
 // Beside them stand the functions Field, Literal, If, And, Or, Not, Has, Distance and Now.
 type Expr = plan.Expr
 

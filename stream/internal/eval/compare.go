@@ -26,6 +26,9 @@ func comparison(yes func(c int) bool) operator {
 		case isNumber(ka) || isNumber(kb):
 			return c.compareNumbers(e, yes)
 		}
+		if err := neverAlike(e, e.Args[0], ka, kb); err != nil {
+			return Node{}, err
+		}
 		return c.compare(e, value.Any, yes)
 	}}
 }
@@ -41,7 +44,7 @@ func orderOfDigits(e plan.Expr, ka, kb value.Kind) error {
 	}
 	digits := by.Literal.Text()
 	return fmt.Errorf("stream: %s: %q is a text, and no number is above or below one; write %s without quotes (AsNumber() where the record has a text), or compare %s.AsText()",
-		e, digits, digits, of)
+		e, digits, strings.TrimSpace(digits), of)
 }
 
 // isDigits tells whether an expression is a text that is written as a number.
@@ -49,7 +52,7 @@ func isDigits(e plan.Expr) bool {
 	if e.Op != "literal" || e.Literal.Kind() != value.Text {
 		return false
 	}
-	_, err := strconv.ParseFloat(e.Literal.Text(), 64)
+	_, err := strconv.ParseFloat(strings.TrimSpace(e.Literal.Text()), 64)
 	return err == nil && strings.ContainsAny(e.Literal.Text(), "0123456789")
 }
 
@@ -133,13 +136,13 @@ func (c compiler) compare(e plan.Expr, want value.Kind, yes func(c int) bool) (N
 		return a, err
 	}
 	b, err := c.compile(e.Args[1], want)
-	isNe := e.Op == "ne"
+	isNe, met := e.Op == "ne", c.watch(e)
 	return test(func(row Row) bool {
 		x, y := a.Value(row), b.Value(row)
 		if x.IsNull() || y.IsNull() {
 			return false
 		}
-		if x.Kind() != y.Kind() && !(isNumber(x.Kind()) && isNumber(y.Kind())) {
+		if !met.meet(x.Kind(), y.Kind()) {
 			return isNe
 		}
 		return yes(value.Compare(x, y))
@@ -165,10 +168,38 @@ func compileIn(c compiler, e plan.Expr) (Node, error) {
 	default:
 		return inNumbers(c, e, numbers)
 	}
+	return c.inKeys(e, set)
+}
+
+// inKeys looks for a value by what it is.
+func (c compiler) inKeys(e plan.Expr, set map[string]bool) (Node, error) {
+	var kinds []value.Kind // of the literals
+	var has [value.Any + 1]bool
+	for _, l := range e.Args[1:] {
+		if k := l.Literal.Kind(); k != value.Null {
+			kinds = append(kinds, k)
+		}
+		for k := range has {
+			has[k] = has[k] || Alike(value.Kind(k), l.Literal.Kind())
+		}
+	}
+	if err := neverAlike(e, e.Args[0], c.kind(e.Args[0]), kinds...); err != nil {
+		return Node{}, err
+	}
 	a, err := c.compile(e.Args[0], value.Any)
+	met := c.watch(e)
 	return test(func(row Row) bool {
+		v := a.Value(row)
+		switch {
+		case v.IsNull():
+		case has[v.Kind()]:
+			met.alike++
+		case len(kinds) > 0:
+			met.meet(v.Kind(), kinds[0])
+			return false
+		}
 		var scratch [64]byte
-		return set[string(a.Value(row).AppendKey(scratch[:0]))]
+		return set[string(v.AppendKey(scratch[:0]))]
 	}), err
 }
 

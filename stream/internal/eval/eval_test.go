@@ -59,7 +59,7 @@ func TestOperators(t *testing.T) {
 		{plan.Literal(1).Log(), "0"}, {plan.Literal(0).Log(), ""}, {f("null").Add(1), ""}, {f("any").Add(1), "5"}, {f("anytext").Add(1), ""},
 		{f("n").Gt(7), "true"}, {f("n").Le(f("i")), "false"}, {f("any").Eq(4.0), "true"}, {f("any").Ne("4"), "true"}, {f("anytext").Eq("4.5"), "true"},
 		{f("null").Eq(1), "false"}, {f("null").Eq(1).Not(), "true"}, {f("null").Ne(1), "false"}, {f("s").Lt("a"), "true"}, {f("t").Gt("2026-03-01T15:00:00Z"), "true"},
-		{f("n").Between(7, 8), "true"}, {f("any").In(1, 4), "true"}, {f("anytext").In("x", "4.5", 3), "true"}, {f("any").In("x", 4), "true"}, {f("null").In(1), "false"},
+		{f("n").Between(7, 8), "true"}, {f("any").In(1, 4), "true"}, {f("anytext").In("x", "4.5", 3), "true"}, {f("any").In("x", 4), "true"}, {f("null").In(1), "false"}, {f("s").In(1, " Lima, Perú "), "true"}, {f("b").In("x", true), "true"}, {f("null").In("x", nil), "true"}, {f("n").In(), "false"},
 		{f("b").And(f("n").Gt(1)), "true"}, {f("b").Not().Or(f("b")), "true"}, {f("null").IsNull(), "true"}, {f("n").NotNull(), "true"},
 		{f("null").OrElse(3), "3"}, {f("n").OrElse(3), "7.5"}, {plan.If(f("b"), "yes", "no"), "yes"}, {plan.If(f("n").Lt(0), 1, 2), "2"},
 		{f("s").Trim(), "Lima, Perú"}, {f("s").Trim().Lower(), "lima, perú"}, {f("s").Trim().Upper(), "LIMA, PERÚ"}, {f("s").Trim().Length(), "10"},
@@ -92,7 +92,9 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		{f("s").Add(1), "s is a text; want a number"}, {f("n").Lower(), "n is a number; want a text"}, {f("s").Hour(), "s is a text; want a time"},
 		{f("n").And(f("b")), "n is a number; want true or false"}, {f("x").Add(1), `no column "x"`}, {f("s").Matches("("), "missing closing )"},
 		{f("s").Extract("a", 1), "the pattern has 0 groups"}, {f("n").Eq([]int{1}), "a literal of type []int"}, {plan.Call("nothing"), `no operator "nothing"`},
-		{f("n").Gt("x"), `"x" is a text; want a number`}, {f("t").Truncate(0), "want a span of time"}, {f("n").In(f("i")), "In wants literals"},
+		{f("n").Gt("x"), `"x" is a text; want a number`}, {f("n").In("7.5", "8"), "n is a number, and is never equal to a text"}, {f("b").Eq("true"), "b is true or false"},
+		{f("b").Ne("true"), "never equal"}, {f("t").In("2026-03-01T15:00:00Z"), "t is a time, and is never equal to a text"}, {f("s").Gt(plan.Literal(true)), "s is a text"},
+		{f("any").Gt(" 10 "), "write 10 without quotes"}, {f("t").Truncate(0), "want a span of time"}, {f("n").In(f("i")), "In wants literals"},
 		{plan.Expr{}, "an empty expression"}, {plan.Expr{Op: "add"}, "add takes 2 arguments"},
 	} {
 		if _, err := eval.Compile(each.e, scope, value.Any); err == nil || !strings.Contains(err.Error(), each.says) {

@@ -32,6 +32,7 @@ type Layout struct {
 	meta     []Meta
 	elements []*elements
 	dropped  []string
+	compared []*eval.Compared
 }
 
 // binding is what a name stands for: a place, or a path of the record, or of the elements of an exploded array.
@@ -78,6 +79,12 @@ func (l *Layout) Slots() []decode.Slot { return l.slots }
 
 // Meta are what is to be taken of each record beside its value.
 func (l *Layout) Meta() []Meta { return l.meta }
+
+// Watch implements eval.Watcher.
+func (l *Layout) Watch(c *eval.Compared) { l.compared = append(l.compared, c) }
+
+// Compared is what has been compiled for the layout and compares values of which nothing is known before.
+func (l *Layout) Compared() []*eval.Compared { return l.compared }
 
 // Columns are the columns that rows of the layout have, and nil and an error for records, whose columns nobody has named.
 func (l *Layout) Columns() ([]Column, error) {

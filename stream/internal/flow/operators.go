@@ -45,6 +45,7 @@ func Out(columns []Column, steps []Step, env *Env, end func(l *Layout) (Emit, er
 	if err != nil {
 		return nil, err
 	}
+	env.Compared = append(env.Compared, l.compared...)
 	var t int64
 	next := Chain(wraps, func(row Row) { last(row, t) })
 	buffer := make(Row, l.Width())

@@ -29,6 +29,8 @@ type Env struct {
 	// Tombstone is set while the row in hand is of a record without a value that deletes a row of a table. Filters let it pass, as far as they ask for values:
 	// it has none, and the row would stay (see Layout.may).
 	Tombstone bool
+	// Compared is what comparisons of expressions have met.
+	Compared []*eval.Compared
 }
 
 // passed is how far event time has come for the row in hand: what its own partition had shown when its record came, or the operator's watermark, which is

@@ -1,0 +1,100 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// Watcher is a Scope that takes what is to be looked at once values have come: comparisons of which nothing is known before.
+type Watcher interface{ Watch(c *Compared) }
+
+// Compared is what a comparison has met. Values of different kinds are not equal, and neither is above the other: a comparison that meets nothing else
+// is hardly meant, and one that has met values of one kind is.
+type Compared struct{ met Met }
+
+// Met is how often a comparison has met what.
+type Met struct {
+	expr    plan.Expr
+	alike   int64 // pairs of one kind
+	others  int64 // pairs of different kinds
+	example [2]value.Kind
+}
+
+// Met is what the comparison has met up to now.
+func (c *Compared) Met() Met { return c.met }
+
+// watch is a record of what a comparison meets, which its scope keeps if it can.
+func (c compiler) watch(e plan.Expr) *Met {
+	compared := &Compared{Met{expr: e}}
+	if w, ok := c.scope.(Watcher); ok {
+		w.Watch(compared)
+	}
+	return &compared.met
+}
+
+// meet counts a pair of kinds, and tells whether they are alike.
+func (m *Met) meet(a, b value.Kind) bool {
+	if Alike(a, b) {
+		m.alike++
+		return true
+	}
+	m.others++
+	m.example = [2]value.Kind{a, b}
+	return false
+}
+
+// Alike tells whether values of two kinds can be equal.
+func Alike(a, b value.Kind) bool { return a == b || isNumber(a) && isNumber(b) }
+
+// Doubt is what a user should read of all that one comparison has met, in each partition: empty unless that were at least so many pairs, all of different kinds.
+func Doubt(all []Met, least int64) string {
+	var others int64
+	var m Met
+	for _, each := range all {
+		if each.alike > 0 {
+			return ""
+		}
+		if others += each.others; each.others > 0 {
+			m = each
+		}
+	}
+	if others < max(1, least) {
+		return ""
+	}
+	return fmt.Sprintf("%s has met nothing but %s beside %s, which are never equal, and neither is above the other: %s.",
+		m.expr, m.example[0], m.example[1], m.instead())
+}
+
+// instead is what to write in place of a comparison.
+func (m Met) instead() string {
+	of, by := m.expr.Args[0], m.expr.Args[1:]
+	if of.Op == "literal" && len(by) == 1 {
+		of, by = by[0], []plan.Expr{of}
+	}
+	var digits []string
+	for _, e := range by {
+		if isDigits(e) {
+			digits = append(digits, strings.TrimSpace(e.Literal.Text()))
+		}
+	}
+	if len(digits) > 0 && (isNumber(m.example[0]) || isNumber(m.example[1])) {
+		return fmt.Sprintf("write %s without quotes, or compare %s.AsText()", strings.Join(digits, ", "), of)
+	}
+	return fmt.Sprintf("make them of one kind, such as by %s.AsText() or AsNumber()", of)
+}
+
+// neverAlike refuses to compare what is known to be of different kinds.
+func neverAlike(e, a plan.Expr, ka value.Kind, by ...value.Kind) error {
+	if ka == value.Any || len(by) == 0 {
+		return nil
+	}
+	for _, k := range by {
+		if k == value.Any || Alike(ka, k) {
+			return nil
+		}
+	}
+	return fmt.Errorf("stream: %s: %s is %v, and is never equal to %v, nor above or below it: make them of one kind, such as by AsText() or AsNumber()", e, a, ka, by[0])
+}
