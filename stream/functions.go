@@ -223,7 +223,8 @@ func TableOf(name string, rows *Rows, keys ...string) *Table {
 //
 // A row stays until another of its key comes, or a tombstone deletes it: a record whose value is null, as compacted topics have them. Tombstones delete where
 // the query only filters, selects and computes columns (Filter, FilterFunc, Select, Drop, With, MapFunc). The table's keys are then made of @key, as by
-// With("id", Field("@key")): a tombstone has no fields, and one without the keys is a bad record. A column is absent in a tombstone whose function fails for
+// With("id", Field("@key")): a tombstone has no fields, and one without the keys is a bad record. They are texts, and what
+// looks them up must be, too (AsText). A column is absent in a tombstone whose function fails for
 // want of values. Rows of a topic that is made anew and read from its beginning stay, too.
 //
 // A filter decides about a tombstone by what a record has beside its value: @key, @topic, @headers.NAME and columns made of these alone. So

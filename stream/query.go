@@ -402,7 +402,8 @@ func (q *Query) Union(other *Query) *Query {
 
 // On is what two streams, or a stream and a table, are joined by: columns of the one that equal columns of the other. Names of the left
 // alone stand for the same names on both sides. As in Eq, values of different kinds are not equal: where one side has the number 7 and the
-// other the text "7", as fields of a CSV file are, a column With("id", Field("id").AsNumber()) makes them so.
+// other the text "7", as fields of a CSV file and @key are, a column With("id", Field("id").AsNumber()) makes them so. A join or a lookup that has found nothing
+// because of that says so in a note.
 type On struct{ Left, Right []string }
 
 func (o On) both() On {

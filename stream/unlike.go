@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cancha/stream/internal/eval"
+	"cancha/stream/internal/flow"
 )
 
 // manyUnlike is how many pairs of values that cannot be equal make a note while a query runs: of few of them others may follow.
@@ -30,6 +31,11 @@ func (r *Running) mismatches(least int64) (all []string) {
 	defer r.graph.mu.Unlock()
 	for _, c := range r.graph.env.Compared {
 		found(eval.Doubt([]eval.Met{c.Met()}, least))
+	}
+	for _, op := range r.graph.ops {
+		if d, ok := op.Op.(flow.Doubter); ok {
+			found(d.Doubt(least))
+		}
 	}
 	return all
 }

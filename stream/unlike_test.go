@@ -72,6 +72,55 @@ func TestComparisonsThatMeetOtherKindsAlone(t *testing.T) {
 	}
 }
 
+// TestKeysThatAreNeverEqual: a lookup or a join whose sides have keys of different kinds says so, if it has found nothing.
+func TestKeysThatAreNeverEqual(t *testing.T) {
+	table := func(keys ...Value) *Table {
+		rows := NewRows(Column{Name: "id"}, Column{Name: "label"})
+		for _, k := range keys {
+			rows.Append(k, TextOf("x"))
+		}
+		return TableOf("labels", rows, "id")
+	}
+	var records []Record
+	for i := range 20 {
+		records = append(records, Record{Key: fmt.Append(nil, i), Value: fmt.Appendf(nil, `{"id":%d,"text":"%d","at":"2026-03-01T12:00:00Z"}`, i, i)})
+	}
+	of := func() *Query {
+		return From(Memory("t", [][]Record{records})).EventTime(Field("at").AsTime()).Watermark(time.Minute)
+	}
+	left, near := of().Select("id"), Within{time.Minute, time.Minute}
+	texts, numbers := of().With("id", Field("text")).With("n", Field("@offset")).Select("id", "n"), of().With("n", Field("@offset")).Select("id", "n")
+	const lookup, join = `No row of the lookup has found one in its table: "id" is an integer on the left, and "id" a text on the right`, "No row of the join has found a partner"
+	for _, test := range []struct {
+		name, want string
+		q          *Query
+	}{
+		{"a lookup", lookup, left.Lookup(table(TextOf("5"), TextOf("6")), Same("id"))},
+		{"a lookup that keeps all", lookup, left.LeftLookup(table(TextOf("5")), Same("id"))},
+		{"the latest by key", lookup, left.Lookup(Latest("names", of().With("id", Field("@key")).With("n", Field("id")).Select("id", "n"), "id"), Same("id"))},
+		{"other names", `"code" is a text on the left, and "id" an integer on the right`, of().With("code", Field("text")).Select("code").
+			Lookup(table(IntOf(5)), On{Left: []string{"code"}, Right: []string{"id"}})},
+		{"a join", join, left.Join(texts, Same("id"), near)},
+		{"a left join", join, left.LeftJoin(texts, Same("id"), near)},
+		{"a full join", join, left.FullJoin(texts, Same("id"), near)},
+		{"what to write", `With("id", Field("id").AsText()) or AsNumber()`, left.Join(texts, Same("id"), near)},
+
+		{"a lookup of one kind", "", left.Lookup(table(IntOf(5)), Same("id"))},
+		{"a lookup of nothing that is there", "", left.Lookup(table(IntOf(500)), Same("id"))},
+		{"a lookup in both kinds", "", left.Lookup(table(TextOf("5"), IntOf(500)), Same("id"))},
+		{"a number that is whole", "", left.Lookup(table(FloatOf(500)), Same("id"))},
+		{"an empty table", "", left.Lookup(table(), Same("id"))},
+		{"made of one kind", "", left.With("id", Field("id").AsText()).Lookup(table(TextOf("5")), Same("id"))},
+		{"a join of one kind", "", left.Join(numbers, Same("id"), near)},
+		{"a join with nothing", "", left.Join(of().Filter(Field("id").Lt(0)).With("n", Field("text")).Select("id", "n"), Same("id"), near)},
+	} {
+		got := notes(t, test.q)
+		if test.want != "" && !noted(got, test.want) || test.want == "" && noted(got, "never equal") {
+			t.Errorf("%s: got %q, want a note with %q", test.name, got, test.want)
+		}
+	}
+}
+
 // TestAComparisonIsNotedWhileTheQueryRuns: a query that never ends says so, too.
 func TestAComparisonIsNotedWhileTheQueryRuns(t *testing.T) {
 	source := Generate("g", 1, 10_000, func(_ int, i int64) Record { return Record{Value: fmt.Appendf(nil, `{"a":%d}`, i)} })

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cancha/stream/internal/changelog"
-	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
 )
@@ -36,10 +35,11 @@ type Joiner struct {
 	row           Row
 	bytes         []byte
 	log           *changelog.Log
+	matched       bool // rows have been joined
 }
 
 type joinSide struct {
-	keys   []eval.Node
+	keySide
 	export func(row Row) Row
 	width  int
 	ends   ending[*waiting]
@@ -107,7 +107,7 @@ func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Colum
 		if i == 1 {
 			names = s.Right
 		}
-		keys, err := fields(l, names)
+		keys, err := newKeySide(l, names)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -116,7 +116,7 @@ func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Colum
 			return nil, nil, err
 		}
 		columns[i] = c
-		j.sides[i] = &joinSide{keys: keys, export: export, width: len(c)}
+		j.sides[i] = &joinSide{keySide: keys, export: export, width: len(c)}
 	}
 	j.sides[0].wait, j.sides[1].wait = j.after, j.before
 	all, from, err := JoinColumns(s, columns[0], columns[1])
@@ -179,7 +179,7 @@ func (j *Joiner) take(i int, row Row, t int64) {
 	}
 	w := &waiting{t: t, side: uint8(i)}
 	var ok bool
-	if j.bytes, ok = keyOf(j.bytes[:0], row, mine.keys); ok {
+	if j.bytes, ok = mine.key(j.bytes[:0], row); ok {
 		j.match(i, w, row)
 		w.of = j.partnersOf(t)
 		w.of.add(i, w)
@@ -211,7 +211,7 @@ func (j *Joiner) match(i int, w *waiting, row Row) {
 			if !other.matched {
 				j.log.Touch(other.entry)
 			}
-			w.matched, other.matched = true, true
+			w.matched, other.matched, j.matched = true, true, true
 			j.give(i, w.row, other.row, max(w.t, other.t))
 		}
 	}
@@ -382,12 +382,25 @@ func (j *Joiner) State() (rows, bytes int64) {
 	return j.sides[0].rows + j.sides[1].rows, j.sides[0].size + j.sides[1].size
 }
 
+// Doubt implements Doubter.
+func (j *Joiner) Doubt(least int64) string {
+	left, right := &j.sides[0].keySide, &j.sides[1].keySide
+	if j.matched || min(left.rows, right.rows) < least {
+		return ""
+	}
+	if why := apart(left.names, right.names, left.met, right.met); why != "" {
+		return "No row of the join has found a partner: " + why + "."
+	}
+	return ""
+}
+
 // Table is what a Lookup looks in: rows by their keys.
 type Table struct {
 	Columns []Column
 	rows    map[string]*kept
 	size    int64
 	keys    []int
+	met     []kinds // of the keys
 	bytes   []byte
 	log     *changelog.Log
 }
@@ -401,6 +414,7 @@ type kept struct {
 // NewTable returns an empty table of these columns, whose rows are found by some of them.
 func NewTable(columns []Column, keys []string) (*Table, error) {
 	t := &Table{Columns: columns, rows: map[string]*kept{}}
+	t.met = make([]kinds, len(keys))
 	for _, k := range keys {
 		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == k })
 		if at < 0 {
@@ -446,6 +460,7 @@ func (t *Table) Delete(row Row, env *Env) {
 // put keeps a row that is the table's, whose key is in bytes.
 func (t *Table) put(row Row) *kept {
 	t.size += sizeOf(row)
+	t.meet(row)
 	if old := t.rows[string(t.bytes)]; old != nil {
 		t.log.Touch(old.entry)
 		t.size -= sizeOf(old.row)
@@ -459,12 +474,21 @@ func (t *Table) put(row Row) *kept {
 	return k
 }
 
+// meet takes notice of the kinds of a row's keys.
+func (t *Table) meet(row Row) {
+	for i, k := range t.keys {
+		t.met[i][row[k].Kind()] = true
+	}
+}
+
 // Looker adds to each row the columns of the table's row with the same keys.
 type Looker struct {
 	env    *Env
 	emit   Emit
 	table  *Table
-	keys   []eval.Node
+	keys   keySide
+	spec   plan.JoinSpec
+	found  bool // a row was found
 	export func(row Row) Row
 	from   []int
 	left   bool
@@ -473,7 +497,7 @@ type Looker struct {
 
 // NewLooker returns a lookup for rows of a layout.
 func NewLooker(s plan.JoinSpec, l *Layout, table *Table, env *Env) (*Looker, []Column, error) {
-	keys, err := fields(l, s.Left)
+	keys, err := newKeySide(l, s.Left)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -482,7 +506,7 @@ func NewLooker(s plan.JoinSpec, l *Layout, table *Table, env *Env) (*Looker, []C
 		return nil, nil, err
 	}
 	all, from, err := JoinColumns(s, columns, table.Columns)
-	return &Looker{env: env, table: table, keys: keys, export: export, from: from, left: s.Kind == "left", row: make(Row, len(all))}, all, err
+	return &Looker{env: env, table: table, keys: keys, spec: s, export: export, from: from, left: s.Kind == "left", row: make(Row, len(all))}, all, err
 }
 
 // Then sets what takes the rows.
@@ -492,9 +516,9 @@ func (o *Looker) Then(emit Emit) { o.emit = emit }
 func (o *Looker) Push(row Row, t int64) {
 	var found Row
 	var ok bool
-	if o.table.bytes, ok = keyOf(o.table.bytes[:0], row, o.keys); ok {
+	if o.table.bytes, ok = o.keys.key(o.table.bytes[:0], row); ok {
 		if k := o.table.rows[string(o.table.bytes)]; k != nil {
-			found = k.row
+			found, o.found = k.row, true
 		}
 	}
 	if found == nil && !o.left {
@@ -509,6 +533,17 @@ func (o *Looker) Push(row Row, t int64) {
 		}
 	}
 	o.emit(o.row, t)
+}
+
+// Doubt implements Doubter.
+func (o *Looker) Doubt(least int64) string {
+	if o.found || o.keys.rows < least {
+		return ""
+	}
+	if why := apart(o.spec.Left, o.spec.Right, o.keys.met, o.table.met); why != "" {
+		return "No row of the lookup has found one in its table: " + why + "."
+	}
+	return ""
 }
 
 // Advance implements Op.

@@ -256,6 +256,7 @@ func (t *Table) Load(head []byte, items []changelog.Saved) error {
 		for _, k := range t.keys {
 			t.bytes = row[k].AppendKey(t.bytes)
 		}
+		t.meet(row)
 		k := &kept{row: row}
 		k.entry = t.log.Restore(s, k)
 		t.rows[string(t.bytes)] = k
