@@ -72,7 +72,7 @@ func (q *Query) checkTimes() error {
 	return nil
 }
 
-// checkKey refuses a KeyedBy that does nothing.
+// checkKey refuses a KeyedBy that no GroupBy has.
 func (q *Query) checkKey() error {
 	if q.keyedBy == "" {
 		return nil
@@ -90,6 +90,24 @@ func (q *Query) checkKey() error {
 	return nil
 }
 
+// idleKey says why a KeyedBy does nothing, "" if it does something: only windows of the first step with memory lie in partitions. It is no error, since the rows are
+// those that the query without it gives, and a trunk may have it for other branches.
+func (q *Query) idleKey() string {
+	first := slices.IndexFunc(q.steps, func(s step) bool { return !stateless(s) })
+	if q.keyedBy == "" || first < 0 {
+		return ""
+	}
+	switch s := q.steps[first]; {
+	case s.Op != plan.Aggregation:
+		return fmt.Sprintf("what stands behind %q goes by the query's watermark", s.Step)
+	case s.Window.Kind == "session":
+		return "sessions are closed by the query's watermark"
+	case !slices.Contains(s.Keys, q.keyedBy):
+		return fmt.Sprintf("the first GroupBy does not have that path (it has %q)", s.Keys)
+	}
+	return ""
+}
+
 // checkWithin refuses what cannot work in a query that is a part of another.
 func (q *Query) checkWithin() error {
 	if len(q.sinks) > 0 || len(q.letters) > 0 || q.mode != Append || q.limit > 0 || q.length > 0 || q.trigger > 0 || q.now {
@@ -100,6 +118,9 @@ func (q *Query) checkWithin() error {
 
 // doubts notes what runs as it is written, and is seldom meant so.
 func (q *Query) doubts(note func(sentence string)) {
+	if why := q.idleKey(); why != "" {
+		note(fmt.Sprintf("KeyedBy(%q) does nothing here: %s. What is late depends on how far all partitions have been read.", q.keyedBy, why))
+	}
 	for _, s := range q.steps {
 		if s.Op == plan.Join && s.Join.Before == 0 && s.Join.After == 0 {
 			note("A join Within{} pairs rows of the very same event time: give it Before or After if theirs may differ.")
@@ -109,6 +130,9 @@ func (q *Query) doubts(note func(sentence string)) {
 		}
 		if s.other != nil {
 			s.other.doubts(note)
+		}
+		if s.table != nil && s.table.query != nil {
+			s.table.query.doubts(note)
 		}
 	}
 }

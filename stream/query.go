@@ -242,7 +242,7 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 // window is then closed by its own partition's watermark, if the path is among those of GroupBy: what is late depends on the order of
 // records alone, never on timing. A record that breaks the promise is a bad record, as long as a window of its key is open, or the time to live of
 // its group is not over. After that nothing is known of the key, and it may come from another partition.
-// Sessions, and what stands behind another operator with memory, are closed by the query's watermark all the same.
+// Sessions, and what stands behind another step with memory, are closed by the query's watermark all the same, which a note says.
 func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
 
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark

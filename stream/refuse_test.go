@@ -93,7 +93,8 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		{"a step of nanoseconds", From(source).Window(Sliding(time.Microsecond*900, 300)).Agg(Count("n")), "a number alone is nanoseconds"},
 		{"a gap of nanoseconds", From(source).GroupBy("a").Window(Session(30)).Agg(Count("n")), "gaps of 30ns: a number alone"},
 		{"a key of no group", minute.KeyedBy("id").GroupBy("shop", "city").Agg(Count("n")), `KeyedBy("id") says whose windows a partition closes by itself, and no GroupBy has that path (they have ["shop" "city"])`},
-		{"a key and no windows", From(source).KeyedBy("id").Select("id"), `KeyedBy("id")`},
+		{"a key and no windows", From(source).KeyedBy("id").Select("id"), `KeyedBy("id") says whose windows a partition closes by itself, and no GroupBy`},
+		{"a key in the other query", From(source).Select("id").Union(From(source).KeyedBy("id").Select("id")), `KeyedBy("id")`},
 		{"an epoch of no checkpoint", From(source).Select("a").Epoch(time.Second), "add Checkpoint, or leave Epoch out"},
 		{"an empty path", From(source).With("x", Field("").Mul(2)).Select("x"), "an empty path; name what it is"},
 		{"an empty path alone", From(source).With("x", Field("")).Select("x"), "an empty path; name what it is"},
@@ -118,6 +119,42 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("Explain does not say so: %s", test.query.Explain())
 			}
 		})
+	}
+}
+
+// TestAKeyThatDoesNothing: a KeyedBy whose windows are not those that partitions close by themselves is noted, also in another query; one that has such windows is not.
+func TestAKeyThatDoesNothing(t *testing.T) {
+	minute, near := Tumbling(time.Minute), Within{time.Minute, time.Minute}
+	count := func(q *Query, w Window) *Query { return q.GroupBy("id").Window(w).Agg(Count("n")) }
+	from := func() *Query { return From(Memory("t", [][]Record{nil})).Watermark(time.Minute) }
+	keyed := from().KeyedBy("id")
+	table := TableOf("t", NewRows(Column{Name: "id"}), "id")
+	for _, test := range []struct {
+		name, want string // empty: no note
+		q          *Query
+	}{
+		{"sessions", "sessions are closed by the query's watermark", count(keyed, Session(time.Minute))},
+		{"behind Deduplicate", `what stands behind "deduplicate`, count(keyed.Deduplicate("a"), minute)},
+		{"behind a join", `what stands behind "inner join`, count(keyed.Select("id").Join(from().Select("id", "b"), Same("id"), near), minute)},
+		{"behind a union", `what stands behind "union`, count(keyed.Select("id").Union(from().Select("id")), minute)},
+		{"behind a lookup", `what stands behind "inner lookup`, count(keyed.Select("id").Lookup(table, Same("id")), minute)},
+		{"of the second group", `the first GroupBy does not have that path (it has ["a"])`,
+			count(keyed.GroupBy("a").Window(minute).Agg(Max("id", Field("id"))), Tumbling(time.Hour))},
+		{"in the other query", "sessions", count(from(), minute).Union(count(keyed, Session(time.Minute)))},
+		{"in a table's query", "sessions", from().Select("id").Lookup(Latest("t", count(keyed, Session(time.Minute)), "id"), Same("id"))},
+
+		{"windows", "", count(keyed, minute)},
+		{"windows of some keys", "", keyed.GroupBy("a", "id").Window(minute).Agg(Count("n"))},
+		{"windows of windows", "", count(count(keyed, minute), Tumbling(time.Hour))},
+		{"behind steps without memory", "", count(keyed.Filter(Has("a")).With("b", Field("a")).Explode("b", "c"), minute)},
+		{"before Deduplicate", "", count(keyed, minute).Deduplicate("id")},
+		{"groups that live", "", keyed.GroupBy("id").TimeToLive(time.Hour).Agg(Count("n")).Output(Update)},
+		{"none", "", count(from(), Session(time.Minute))},
+	} {
+		got := notes(t, test.q)
+		if test.want != "" && !noted(got, `KeyedBy("id") does nothing here: `+test.want) || test.want == "" && noted(got, "KeyedBy") {
+			t.Errorf("%s: got %q, want a note with %q", test.name, got, test.want)
+		}
 	}
 }
 
