@@ -43,6 +43,9 @@ func (q *Query) check() error {
 		}
 	}
 	for i, s := range q.steps {
+		if err := s.checkSpans(); err != nil {
+			return fmt.Errorf("%s: %w", s.Step, err)
+		}
 		if err := s.check(q.mode); err != nil {
 			return fmt.Errorf("%s: %w", s.Step, err)
 		}
@@ -51,25 +54,6 @@ func (q *Query) check() error {
 		}
 	}
 	return q.marks()
-}
-
-// checkTimes refuses durations that cannot be, each by its own name.
-func (q *Query) checkTimes() error {
-	for _, s := range []struct {
-		name string
-		d    time.Duration
-		most time.Duration // 0: any
-	}{
-		{"Watermark", q.delay, maxSpan}, {"MaxAhead", q.ahead, maxSpan}, {"MaxDrift", q.drift, maxSpan}, {"IdleAfter", q.idle, 0}, {"Trigger", q.trigger, 0}, {"MaxTime", q.length, 0},
-	} {
-		switch {
-		case s.d < 0:
-			return fmt.Errorf("stream: %s(%v): want no negative duration", s.name, s.d)
-		case s.most > 0 && s.d > s.most:
-			return fmt.Errorf("stream: %s(%v): want at most %v", s.name, s.d, s.most)
-		}
-	}
-	return nil
 }
 
 // checkKey refuses a KeyedBy that no GroupBy has.
@@ -118,6 +102,7 @@ func (q *Query) checkWithin() error {
 
 // doubts notes what runs as it is written, and is seldom meant so.
 func (q *Query) doubts(note func(sentence string)) {
+	q.brief(note)
 	if why := q.idleKey(); why != "" {
 		note(fmt.Sprintf("KeyedBy(%q) does nothing here: %s. What is late depends on how far all partitions have been read.", q.keyedBy, why))
 	}

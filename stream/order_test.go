@@ -136,7 +136,7 @@ func TestDoubtsAboutAJoin(t *testing.T) {
 	}{
 		{rows(time.Second).Join(rows(time.Second), Same("a"), Within{After: time.Second}), nil},
 		{rows(time.Second).Join(rows(time.Second), Same("a"), Within{}), []string{"very same event time"}},
-		{rows(time.Second).LeftJoin(rows(0), Same("a"), Within{Before: 1}), []string{"without a Watermark on both sides"}},
+		{rows(time.Second).LeftJoin(rows(0), Same("a"), Within{Before: time.Second}), []string{"without a Watermark on both sides"}},
 		{rows(time.Second).Union(rows(0).Join(rows(0), Same("a"), Within{})), []string{"very same event time", "without a Watermark"}},
 	} {
 		running, err := test.q.Start(t.Context())

@@ -92,6 +92,19 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		{"a window of nanoseconds", From(source).Window(Tumbling(300)).Agg(Count("n")), "tumbling 300ns: a number alone is nanoseconds"},
 		{"a step of nanoseconds", From(source).Window(Sliding(time.Microsecond*900, 300)).Agg(Count("n")), "a number alone is nanoseconds"},
 		{"a gap of nanoseconds", From(source).GroupBy("a").Window(Session(30)).Agg(Count("n")), "gaps of 30ns: a number alone"},
+		{"a Watermark of nanoseconds", minute.Agg(Count("n")).Watermark(60), "stream: Watermark(60ns): a number alone is nanoseconds; write it with its unit, such as Watermark(30 * time.Second)"},
+		{"MaxAhead of nanoseconds", minute.Agg(Count("n")).MaxAhead(10), "MaxAhead(10ns): a number alone"},
+		{"MaxDrift of nanoseconds", minute.Agg(Count("n")).MaxDrift(10), "MaxDrift(10ns): a number alone"},
+		{"IdleAfter of nanoseconds", minute.Agg(Count("n")).IdleAfter(5), "IdleAfter(5ns): a number alone"},
+		{"Trigger of nanoseconds", minute.Agg(Count("n")).Output(Update).Trigger(500), "Trigger(500ns): a number alone"},
+		{"MaxTime of nanoseconds", minute.Agg(Count("n")).MaxTime(60), "MaxTime(60ns): a number alone"},
+		{"a time to live of nanoseconds", From(source).Output(Update).GroupBy("a").TimeToLive(60).Agg(Count("n")), "TimeToLive(60ns): a number alone"},
+		{"a process of nanoseconds", From(source).Process(Processing{Name: "p", Keys: []string{"a"}, Columns: []Column{{Name: "x"}}, TimeToLive: 60,
+			State: func() any { return nil }, Row: func(*Context, any, Row) error { return nil }}), "TimeToLive(60ns): a number alone"},
+		{"a join before nanoseconds", From(source).Select("a").Join(From(source).Select("a"), Same("a"), Within{Before: 60}), "Before(60ns): a number alone"},
+		{"a join after nanoseconds", From(source).Select("a").FullJoin(From(source).Select("a"), Same("a"), Within{time.Minute, 60}), "After(60ns): a number alone"},
+		{"a Watermark of nanoseconds in a Union", From(source).Select("a").Union(From(source).Select("a").Watermark(60)), "Watermark(60ns): a number alone"},
+		{"a Watermark of nanoseconds in a table", From(source).Select("a").Lookup(Latest("t", From(source).Watermark(60).Select("a"), "a"), Same("a")), "Watermark(60ns): a number alone"},
 		{"a key of no group", minute.KeyedBy("id").GroupBy("shop", "city").Agg(Count("n")), `KeyedBy("id") says whose windows a partition closes by itself, and no GroupBy has that path (they have ["shop" "city"])`},
 		{"a key and no windows", From(source).KeyedBy("id").Select("id"), `KeyedBy("id") says whose windows a partition closes by itself, and no GroupBy`},
 		{"a key in the other query", From(source).Select("id").Union(From(source).KeyedBy("id").Select("id")), `KeyedBy("id")`},
@@ -154,6 +167,32 @@ func TestAKeyThatDoesNothing(t *testing.T) {
 		got := notes(t, test.q)
 		if test.want != "" && !noted(got, `KeyedBy("id") does nothing here: `+test.want) || test.want == "" && noted(got, "KeyedBy") {
 			t.Errorf("%s: got %q, want a note with %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestBriefDurationsAreNoted: what is shorter than a millisecond may be meant where times are as fine, and runs.
+func TestBriefDurationsAreNoted(t *testing.T) {
+	from := func() *Query { return From(Memory("t", [][]Record{nil})).Select("a", "at") }
+	second := from().Watermark(time.Second)
+	for _, test := range []struct {
+		want string // empty: no note
+		q    *Query
+	}{
+		{"Watermark is 60µs: a number alone is nanoseconds. Where more is meant, write it with its unit", from().Watermark(60_000)},
+		{"Trigger is 1µs", from().Trigger(1000)},
+		{"After is 300µs", second.Join(from().Watermark(time.Second).Select("a"), Same("a"), Within{time.Second, 300 * time.Microsecond})},
+		{"Watermark is 5µs", second.Union(from().Watermark(5 * time.Microsecond))},
+		{"Truncate is 60ns", from().With("b", Field("at").AsTime().Truncate(60))},
+		{"Truncate is 60ns", from().Window(Tumbling(time.Minute)).Agg(CountDistinct("n", Field("at").AsTime().Truncate(60)))},
+		{"", from().Watermark(time.Millisecond).IdleAfter(time.Millisecond)},
+		{"", from().With("b", Field("at").AsTime().Truncate(time.Microsecond))},
+		{"", from().With("b", Field("at").AsTime().Add(60))},
+		{"", from().Watermark(0).MaxAhead(0).MaxDrift(0).IdleAfter(0).Trigger(0).MaxTime(0)},
+	} {
+		got := notes(t, test.q)
+		if test.want != "" && !noted(got, test.want) || test.want == "" && noted(got, "a number alone") {
+			t.Errorf("%s: got %q, want a note with %q", test.q.Plan(), got, test.want)
 		}
 	}
 }

@@ -66,6 +66,8 @@ func (c *Config) validate() (*url.URL, error) {
 		return nil, errors.New("a Password for the registry without a Username")
 	case c.Timeout < 0:
 		return nil, fmt.Errorf("a Timeout of %v for the registry: want more than 0", c.Timeout)
+	case c.Timeout > 0 && c.Timeout < time.Millisecond:
+		return nil, fmt.Errorf("a Timeout of %v for the registry: a number alone is nanoseconds; write it with its unit, such as 30 * time.Second", c.Timeout)
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout

@@ -278,6 +278,7 @@ func TestConfig(t *testing.T) {
 		{"a password without a user", avro.Config{URL: "http://b", Password: "secret"}, "a Password for the registry without a Username"},
 		{"TLS without TLS", avro.Config{URL: "http://b", TLS: &tls.Config{}}, "want https, or no TLS"},
 		{"no time", avro.Config{URL: "http://b", Timeout: -1}, "a Timeout of -1ns"},
+		{"nanoseconds", avro.Config{URL: "http://b", Timeout: 30}, "a Timeout of 30ns for the registry: a number alone is nanoseconds"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

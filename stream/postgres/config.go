@@ -63,6 +63,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("table %q: want table or schema.table", c.Table)
 	case c.Patience < 0:
 		return fmt.Errorf("patience %v: want 0, for one minute, or more", c.Patience)
+	case c.Patience > 0 && c.Patience < time.Millisecond:
+		return fmt.Errorf("patience %v: a number alone is nanoseconds; write it with its unit, such as time.Minute, and at least a millisecond", c.Patience)
 	case len(c.Types) > 0 && !c.Create:
 		return errors.New("Types is for Create, which is not set: a table that exists has its own")
 	}

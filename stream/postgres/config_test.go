@@ -55,6 +55,7 @@ func TestValidate(t *testing.T) {
 		{"a key twice", Config{Table: "t", Key: []string{"id", "id"}}, "twice"},
 		{"types of nothing", Config{Table: "t", Types: map[string]string{"id": "bigint"}}, "Create"},
 		{"no patience", Config{Table: "t", Patience: -1}, "patience"},
+		{"patience of nanoseconds", Config{Table: "t", Patience: 60}, "patience 60ns: a number alone is nanoseconds"},
 		{"a URL that is none", Config{Table: "t", URL: "postgres://ada:" + secret + "@db/shop"}, "the URL cannot be read"},
 		{"a port that is none", Config{Table: "t", URL: "postgres://ada:pa55@db:port/shop"}, "the URL cannot be read"},
 		{"nobody there", Config{Table: "t", URL: "postgres://ada@127.0.0.1:1/shop?sslmode=disable", Password: secret, Patience: 100 * time.Millisecond},
