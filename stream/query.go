@@ -216,7 +216,8 @@ func (q *Query) Name(name string) *Query { return q.with(func(q *Query) { q.name
 func (q *Query) Format(f Format) *Query { return q.with(func(q *Query) { q.format = f }) }
 
 // EventTime says when an event happened: a time, such as Field("created") for a text in RFC 3339, or Field("ts").UnixMillis(). A record
-// without it is a bad record. Unless set it is the record's own time stamp, which Kafka gives.
+// without it is a bad record. Unless set it is the record's own time stamp, which Kafka gives. Where all numbers are times of our days by another unit alone, as seconds
+// are that are read as milliseconds, a note asks whether that one is meant.
 func (q *Query) EventTime(of Expr) *Query { return q.with(func(q *Query) { q.time = of }) }
 
 // Watermark says how late events may come: a partition's watermark is its greatest event time less the delay, and never

@@ -8,11 +8,13 @@ import (
 	"cancha/stream/plan"
 )
 
-// Watcher is a Scope that takes what is to be looked at once values have come: comparisons of which nothing is known before.
+// Watcher is a Scope that takes what is to be looked at once values have come: comparisons of which nothing is known before, and times that are made of numbers.
 type Watcher interface{ Watch(c *Compared) }
 
 // Compared is what a comparison has met. Values of different kinds are not equal, and neither is above the other: a comparison that meets nothing else
 // is hardly meant, and one that has met values of one kind is.
+//
+// Of a time that is made of a number it is how many numbers were near in its unit, or in none, and how many in another unit alone.
 type Compared struct{ met Met }
 
 // Met is how often a comparison has met what.
@@ -21,6 +23,7 @@ type Met struct {
 	alike   int64 // pairs of one kind
 	others  int64 // pairs of different kinds
 	example [2]value.Kind
+	number  float64 // one that is near in another unit
 }
 
 // Met is what the comparison has met up to now.
@@ -64,8 +67,54 @@ func Doubt(all []Met, least int64) string {
 	if others < max(1, least) {
 		return ""
 	}
+	if m.expr.Op == "from_unix" {
+		return m.elsewhen()
+	}
 	return fmt.Sprintf("%s has met nothing but %s beside %s, which are never equal, and neither is above the other: %s.",
 		m.expr, m.example[0], m.example[1], m.instead())
+}
+
+// units are the methods that make times of numbers, by the nanoseconds of their units.
+var units = []struct {
+	ns   float64
+	name string
+}{{1e9, "UnixSeconds"}, {1e6, "UnixMillis"}, {1e3, "UnixMicros"}, {1, "UnixNanos"}}
+
+// near tells whether a number is a time of our days in a unit.
+func near(x, unit float64) bool {
+	const year = 365.2425 * 24 * 3600 * 1e9
+	y := 1970 + x*unit/year
+	return y > 1980 && y < 2200
+}
+
+// count takes a number that a time is made of.
+func (m *Met) count(x, unit float64) {
+	if !near(x, unit) {
+		for _, u := range units {
+			if near(x, u.ns) {
+				m.others++
+				m.number = x
+				return
+			}
+		}
+	}
+	m.alike++
+}
+
+// elsewhen tells that numbers are times of our days in another unit alone.
+func (m Met) elsewhen() string {
+	is, should := "", ""
+	for _, u := range units {
+		if u.ns == m.expr.Args[1].Literal.Float() {
+			is = u.name
+		}
+		if near(m.number, u.ns) {
+			should = u.name
+		}
+	}
+	of := m.expr.Args[0]
+	return fmt.Sprintf("%s.%s() has met nothing but numbers such as %s, which are times of our days by another unit alone: is %s.%s() meant?",
+		of, is, value.FloatOf(m.number), of, should)
 }
 
 // instead is what to write in place of a comparison.

@@ -54,12 +54,14 @@ func compileAsTime(c compiler, e plan.Expr) (Node, error) {
 func compileFromUnix(c compiler, e plan.Expr) (Node, error) {
 	unit := e.Args[1].Literal.Float()
 	a, err := c.compile(e.Args[0], value.Float)
+	met := c.watch(e)
 	return typed(value.Time, func(row Row) value.Value {
 		v := a.Value(row)
 		x, ok := v.Number()
 		if !ok {
 			return value.Value{}
 		}
+		met.count(x, unit)
 		n, rest := v.Int(), 0.0
 		if v.Kind() != value.Int {
 			whole, part := math.Modf(x)
