@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -127,11 +125,8 @@ func (s *Sink) make(columns []stream.Column, head []byte) error {
 		flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
 	}
 	f, err := os.OpenFile(s.path, flags, 0o666)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: make the folder %s first (os.MkdirAll)", err, filepath.Dir(s.path))
-	}
 	if err != nil {
-		return fmt.Errorf("write rows: %w", files.Full(err))
+		return fmt.Errorf("write rows: %w", files.Full(files.NoFolder(err, s.path)))
 	}
 	s.columns, s.file, s.out, s.pack, s.whole, s.sum, s.err, s.waits = slices.Clone(columns), f, summing{s, f}, nil, 0, 0, nil, false
 	if s.append {

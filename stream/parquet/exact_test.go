@@ -62,6 +62,15 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
+// TestNoFolderForAFile: the start of a query says which folder is to be made.
+func TestNoFolderForAFile(t *testing.T) {
+	away := filepath.Join(t.TempDir(), "away")
+	err := lives(t, stream.From(stream.Memory("ids", [][]stream.Record{nil})).Select("id").To(Sink(filepath.Join(away, "rows.parquet"))))
+	if err == nil || !strings.Contains(err.Error(), "make the folder "+away+" first (os.MkdirAll)") {
+		t.Errorf("got %v, want what to do about the folder", err)
+	}
+}
+
 // ids are the numbers of the rows in all files of a folder, in order.
 func ids(t *testing.T, dir string) (all []int) {
 	t.Helper()

@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,6 +19,18 @@ func Full(err error) error {
 		return fmt.Errorf("the disk is full; make room and run again, what is there stays: %w", err)
 	}
 	return err
+}
+
+// NoFolder says what to do about an error of making a file whose folder is not there. Others, and nil, are what they were.
+func NoFolder(err error, path string) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder := filepath.Dir(path)
+	if _, failed := os.Stat(folder); failed == nil { // a link leads to another one
+		folder = filepath.Dir(Place(path))
+	}
+	return fmt.Errorf("%w: make the folder %s first (os.MkdirAll)", err, folder)
 }
 
 // Place is the path of a file from the root with links followed, so that a link and what it leads to are the same; "" for what is there and is no file: a
@@ -86,7 +99,8 @@ func Claim(path string) (release func(), err error) {
 // have equal process ids. os.CreateTemp is not for that: none but their owner may read its files.
 func Partial(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
-	return os.OpenFile(filepath.Join(dir, fmt.Sprintf(".%s.%x.partial", name, rand.Uint64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf(".%s.%x.partial", name, rand.Uint64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return f, NoFolder(err, path)
 }
 
 // Complete closes a Partial that is written, waits until it is on the disk, and gives it its path. If that fails it is removed.
