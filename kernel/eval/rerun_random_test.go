@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRunAgainAtRandom declares types and their methods again in random sessions, and asks values of all ages for their methods. A small model
-// tells what each has to answer. CANCHA_SEED begins with another seed.
+// TestRunAgainAtRandom declares types and their methods again in random sessions, and beside them functions, aliases, constants and init
+// functions, and asks values of all ages for their methods. A small model tells what each has to answer. CANCHA_SEED begins with another seed.
 func TestRunAgainAtRandom(t *testing.T) {
 	first, _ := strconv.ParseUint(os.Getenv("CANCHA_SEED"), 10, 64)
 	sessions := uint64(20)
@@ -19,7 +19,7 @@ func TestRunAgainAtRandom(t *testing.T) {
 	}
 	for seed := first; seed < first+sessions; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m, n := newTypesModel(seed), newNotebook(t)
+			m, n := newTypesModel(seed, tools(t) != nil), newNotebook(t)
 			m.start(t, n)
 			for range 14 {
 				m.step(t, n)
@@ -35,6 +35,7 @@ type typesModel struct {
 	types  []*typeModel
 	values []*typeModel // types of the variables v0, v1, …, which also are in the map all, and as pointers in p0, p1, …
 	cells  []string
+	inits  int // runs of init functions
 }
 
 type typeModel struct {
@@ -43,6 +44,14 @@ type typeModel struct {
 	methods        map[string]int // name → what it adds
 	beside         map[string]bool
 	callers        []*caller
+	others         *others // nil for a type without any
+}
+
+// others are a constructor, a constant, a function that uses both, an alias and a function that uses it.
+type others struct {
+	adds, constant int  // now
+	maker, kept    int  // what the function adds
+	generic, keeps bool // keeps: the function keeps the constructor that it was declared with
 }
 
 // caller is a function of an earlier cell. It follows a method until the type has it no more.
@@ -54,19 +63,19 @@ type caller struct {
 
 var methodNames = []string{"A", "B", "C"}
 
-func newTypesModel(seed uint64) *typesModel {
+func newTypesModel(seed uint64, compiled bool) *typesModel {
 	return &typesModel{r: rand.New(rand.NewPCG(seed, 2)), types: []*typeModel{
-		{spec: "type P struct{ N int }", receiver: "P", value: "P", methods: map[string]int{}},
-		{spec: "type L[T any] struct { N int; next *L[T]; v []T }", receiver: "L[T]", value: "L[string]", methods: map[string]int{}},
+		{spec: "type P struct{ N int }", receiver: "P", value: "P", methods: map[string]int{}, others: &others{}},
+		{spec: "type L[T any] struct { N int; next *L[T]; v []T }", receiver: "L[T]", value: "L[string]", methods: map[string]int{}, others: &others{generic: true, keeps: compiled}},
 		{spec: "type Q struct{ P }", receiver: "*Q", value: "Q", methods: map[string]int{}},
 	}}
 }
 
 // start declares all types.
 func (m *typesModel) start(t *testing.T, n *notebook) {
-	m.run(t, n, "all := map[string]any{}")
+	m.run(t, n, "all, inits := map[string]any{}, 0")
 	for _, typ := range m.types {
-		m.run(t, n, m.declare(typ))
+		m.run(t, n, m.declare(typ)+m.beside(typ, 1))
 		m.value(t, n, typ)
 	}
 }
@@ -75,18 +84,20 @@ func (m *typesModel) start(t *testing.T, n *notebook) {
 func (m *typesModel) step(t *testing.T, n *notebook) {
 	typ := m.types[m.r.IntN(len(m.types)-1)] // Q has those of P
 	switch m.r.IntN(10) {
-	case 0, 1, 2, 3:
+	case 0, 1:
 		m.run(t, n, m.declare(typ))
+	case 2, 3:
+		m.run(t, n, m.declare(typ)+m.beside(typ, 2))
 	case 4:
 		if r := n.run(typ.spec + "\nfunc (x " + typ.receiver + ") A() int { return nope }"); r.Err == nil {
 			t.Fatal("nope is known")
 		}
 	case 5, 6:
-		m.run(t, n, m.method(typ, methodNames[m.r.IntN(3)]))
+		m.run(t, n, m.method(typ, methodNames[m.r.IntN(3)])+m.beside(typ, 4))
 	case 7:
 		m.caller(t, n, typ)
 	case 8:
-		m.run(t, n, m.types[2].spec)
+		m.run(t, n, m.types[2].spec+m.beside(typ, 2))
 	case 9:
 		m.value(t, n, m.types[m.r.IntN(len(m.types))])
 	}
@@ -121,6 +132,42 @@ func (m *typesModel) declare(typ *typeModel) string {
 		for _, c := range typ.callers {
 			c.left = c.left || c.method == name
 		}
+	}
+	return cell
+}
+
+// beside declares, each with a chance of one in many, what stands beside a type.
+func (m *typesModel) beside(typ *typeModel, many int) (cell string) {
+	o := typ.others
+	if o == nil {
+		return ""
+	}
+	is := func() bool { return m.r.IntN(many) == 0 }
+	name, params := strings.TrimSuffix(typ.receiver, "[T]"), ""
+	if o.generic {
+		params = "[T any]"
+	}
+	if is() {
+		o.adds = m.r.IntN(3)
+		if !o.keeps {
+			o.maker = o.adds
+		}
+		cell += fmt.Sprintf("\nfunc New%s%s(n int) %s { return %s{N: n + %d} }", name, params, typ.receiver, typ.receiver, o.adds)
+	}
+	if is() {
+		o.constant = m.r.IntN(3)
+		cell += fmt.Sprintf("\nconst K%s = %d", name, 1000*o.constant)
+	}
+	if is() {
+		o.maker, o.kept = o.adds, o.constant
+		cell += fmt.Sprintf("\nfunc use%s(n int) int { return New%s(n).N + K%s }", name, typ.value, name)
+	}
+	if is() {
+		cell += fmt.Sprintf("\ntype %ss = []%s\nfunc first%s(list %ss) any { return list[0] }", name, typ.value, name, name)
+	}
+	if is() {
+		m.inits++
+		cell += fmt.Sprintf("\nfunc init() { inits += %s{N: 1}.N }", typ.value)
 	}
 	return cell
 }
@@ -183,10 +230,32 @@ func (m *typesModel) ask(t *testing.T, n *notebook) {
 			fmt.Fprintln(&want, c.name, 100*i+c.adds)
 		}
 	}
+	m.askOthers(&cell, &want)
 	before := len(n.stream("stdout"))
 	m.run(t, n, cell.String())
 	if got := n.stream("stdout")[before:]; got != want.String() {
 		t.Fatalf("%s\nthe cells:\n%s", firstDifference(got, want.String()), strings.Join(m.cells, "\n---\n"))
+	}
+}
+
+// askOthers asks what stands beside the types.
+func (m *typesModel) askOthers(cell, want *strings.Builder) {
+	fmt.Fprintln(cell, "fmt.Println(inits)")
+	fmt.Fprintln(want, m.inits)
+	for _, typ := range m.types {
+		o := typ.others
+		if o == nil {
+			continue
+		}
+		name := strings.TrimSuffix(typ.receiver, "[T]")
+		fmt.Fprintf(cell, "fmt.Println(use%s(10), New%s(20).N, K%s)\nask(first%s(%ss{{N: 30}}))\n", name, typ.value, name, name, name)
+		fmt.Fprintln(want, 10+o.maker+1000*o.kept, 20+o.adds, 1000*o.constant)
+		for _, method := range methodNames {
+			if adds, ok := typ.methods[method]; ok {
+				fmt.Fprint(want, method, 30+adds, " ")
+			}
+		}
+		fmt.Fprintln(want, typ.value)
 	}
 }
 

@@ -419,3 +419,9 @@ func (c *Cell) Values(x ast.Expr) []ast.Expr {
 
 // Replaces returns what a name meant before this cell, nil where it had no meaning.
 func (c *Cell) Replaces(name string) types.Object { return c.scope.objects[name] }
+
+// Current tells whether an object of an earlier cell is still what its name means in this cell. Call it before the cell is committed.
+func (c *Cell) Current(o types.Object) bool {
+	_, isPackage := c.imported[o.Name()]
+	return !isPackage && !c.declaresName(o.Name()) && c.scope.objects[o.Name()] == o
+}

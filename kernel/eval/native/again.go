@@ -94,7 +94,7 @@ func literals(c *check.Cell) map[types.Object]bool {
 
 func (e *Engine) rememberFunc(c *check.Cell, d *ast.FuncDecl) {
 	f, ok := c.Info.Defs[d.Name].(*types.Func)
-	if !ok || d.Recv != nil || adopted(c, d) {
+	if !ok || d.Recv != nil || f.Name() == "init" || f.Name() == "_" || adopted(c, d) {
 		return
 	}
 	e.declare(&declaration{cell: c, object: f, function: d, mentions: mentions(c, d)})
@@ -128,8 +128,11 @@ func mentions(c *check.Cell, n ast.Node) map[types.Object]bool {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			switch o := c.Info.Uses[id].(type) {
-			case *types.TypeName, *types.Const:
+			case *types.TypeName:
 				found[o] = true
+			case *types.Const:
+				found[o] = true
+				namesIn(o.Type(), found, 0)
 			case *types.Func:
 				found[o.Origin()] = true
 				if recv := check.Receiver(o); recv != nil {
@@ -177,6 +180,31 @@ func namesIn(t types.Type, found map[types.Object]bool, depth int) {
 // again are the declarations that a cell's new methods make necessary to write again, in their first order; none where the
 // methods only replace others.
 func (e *Engine) again(c *check.Cell) []*declaration {
+	set := e.mentioning(changed(e, c))
+	var list []*declaration
+	for o := range set {
+		if e.isLive(c, o) {
+			list = append(list, e.declared[o])
+		}
+	}
+	listed := map[types.Object]bool{}
+	for i := 0; i < len(list); i++ { // grows by what it mentions
+		listed[list[i].object] = true
+		for k := range list[i].mentions {
+			if k = e.meant(k); set[k] && !listed[k] {
+				listed[k] = true
+				if !e.isLive(c, k) {
+					list = append(list, e.declared[k])
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *declaration) int { return a.order - b.order })
+	return list
+}
+
+// changed are the types that a cell gives other methods.
+func changed(e *Engine, c *check.Cell) map[types.Object]bool {
 	set := map[types.Object]bool{}
 	for _, m := range c.Methods {
 		if (e.functions[m.Func] == nil || check.CallsRecover(c.Info, m.Decl.Body)) && e.declared[m.Type.Obj()] != nil {
@@ -188,33 +216,47 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 			set[m.Type.Obj()] = true
 		}
 	}
+	return set
+}
+
+// mentioning adds to a set of objects all declarations that mention one of them, be it by way of others. A function in whose place another
+// one is called is not among them: it goes on to call that one.
+func (e *Engine) mentioning(set map[types.Object]bool) map[types.Object]bool {
 	for grown := len(set) > 0; grown; {
 		grown = false
 		for o, d := range e.declared {
-			if set[o] {
+			if set[o] || e.meant(o) != o {
 				continue
 			}
 			for k := range d.mentions {
-				if set[k] {
+				if set[e.meant(k)] {
 					set[o], grown = true, true
 					break
 				}
 			}
 		}
 	}
-	var list []*declaration
-	newest := map[string]*declaration{} // functions by their names: an older one calls its successor
-	for o := range set {
-		d := e.declared[o]
-		if d.function == nil {
-			list = append(list, d)
-		} else if other := newest[o.Name()]; other == nil || other.order < d.order {
-			newest[o.Name()] = d
-		}
+	return set
+}
+
+// meant is what an object in the text of an earlier cell means now.
+func (e *Engine) meant(o types.Object) types.Object {
+	if f, ok := o.(*types.Func); ok {
+		return e.latest(f)
 	}
-	list = slices.AppendSeq(list, maps.Values(newest))
-	slices.SortFunc(list, func(a, b *declaration) int { return a.order - b.order })
-	return list
+	return o
+}
+
+// isLive tells whether cells or values may still lead to a declaration without another one that mentions it. Nobody can name what has lost
+// its name; but there are values of types, and values that are functions.
+func (e *Engine) isLive(c *check.Cell, o types.Object) bool {
+	switch o := o.(type) {
+	case *types.TypeName:
+		return !o.IsAlias() || c.Current(o)
+	case *types.Func:
+		return !isGeneric(o) || c.Current(o)
+	}
+	return true
 }
 
 // Callers names the functions of earlier cells that mention one, as a user calls them, in order.

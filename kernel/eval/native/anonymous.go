@@ -109,7 +109,7 @@ func (w *writer) exportStructs(b, bind *strings.Builder) {
 		list = append(list, o)
 	}
 	for _, o := range list {
-		s, name := o.Type().(*types.Struct), typeExport(o)
+		s, name := o.Type().(*types.Struct), typeExport(o.Name())
 		fmt.Fprintf(b, "type %s = %s\n", name, w.structText(s, 0))
 		fmt.Fprintf(bind, "h%s.Symbol(%q, (*%s)(nil))\n", mark, name, name)
 		w.out.exports = append(w.out.exports, export{o, name})
@@ -124,8 +124,10 @@ func (w *writer) structsOf(retyped func(types.Type) bool) {
 			continue
 		}
 		w.structsAgain = append(w.structsAgain, o)
-		for v := range o.Type().(*types.Struct).Fields() {
-			w.ownField[v] = true
+		for v, at := range w.engine.fields { // of those that borrow its name, too
+			if at.owner == o {
+				w.ownField[v] = true
+			}
 		}
 	}
 }

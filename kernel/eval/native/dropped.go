@@ -25,7 +25,7 @@ func (d dropped) with(more []check.Method) dropped {
 	return all
 }
 
-// methodName is the name of a method in a cell's package.
+// methodName is the name of a method in cells' packages.
 func (d dropped) methodName(m *types.Func) string {
 	if n := d[m.Origin()]; n > 0 {
 		return fmt.Sprintf("d%s%d%s%s", mark, n, mark, m.Name())

@@ -44,7 +44,8 @@ type Engine struct {
 	renamed   map[string]string                // declared again: "cells/1.P" → "cells/2.P"
 	instances map[string]reflect.Type          // of generic types that are made of such: "cells/2.L[cells/2.P]" → type
 	dropped   dropped
-	loaded    map[string]int // how many times a package of this content has been loaded
+	successor map[*types.Func]*types.Func // of functions that call another one of their name instead
+	loaded    map[string]int              // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -61,6 +62,9 @@ type at struct {
 	unit *Unit
 	name string
 }
+
+// own is the name of a type in its package.
+func (x at) own() string { return strings.TrimPrefix(x.name, typeExport("")) }
 
 type fieldAt struct {
 	owner *types.TypeName
@@ -80,7 +84,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, renamed: map[string]string{}, instances: map[string]reflect.Type{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, successor: map[*types.Func]*types.Func{}, renamed: map[string]string{}, instances: map[string]reflect.Type{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -104,12 +108,12 @@ func (e *Engine) Field(form string, v *types.Var) (path, name string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	return e.objects[f.owner].unit.Path, fieldFunc(form, f.owner, f.index), true
+	return e.objects[f.owner].unit.Path, fieldFunc(form, e.objects[f.owner].own(), f.index), true
 }
 
 // Maker returns the exported name of the function that builds a struct with fields that are not exported.
 func (e *Engine) Maker(o *types.TypeName) (path, name string) {
-	return e.objects[o].unit.Path, "L" + mark + o.Name()
+	return e.objects[o].unit.Path, makerName(e.objects[o].own())
 }
 
 func (w *writer) earlier(o types.Object, pos token.Pos) at {
@@ -180,7 +184,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	}
 	e.units = append(e.units, u)
 	for _, f := range s.Changed {
-		_, name := e.dropped.switchName(f)
+		_, name := s.names.switchName(f)
 		_, guarded := e.guarded[f]
 		loaded := &function{Function: h.Functions[name], value: h.Values[name], unit: u, guarded: guarded}
 		loaded.To.Elem().SetZero()             // a process loads a plugin once, and another program of its may have had this one
@@ -207,7 +211,7 @@ func (e *Engine) take(s *Source, u *Unit) {
 				e.newer[from.Type().Elem()] = to.Type().Elem()
 			}
 			if _, ok := x.object.(*types.TypeName); ok {
-				e.renamed[old.unit.Path+"."+x.object.Name()] = u.Path + "." + x.object.Name()
+				e.renamed[old.unit.Path+"."+old.own()] = u.Path + "." + at{u, x.name}.own()
 			}
 		}
 		e.objects[x.object] = at{u, x.name}
@@ -224,7 +228,7 @@ func (e *Engine) take(s *Source, u *Unit) {
 			e.instances[fullName(v.Type().Elem())] = v.Type().Elem()
 		}
 	}
-	e.dropped = s.dropped
+	e.dropped = s.names.dropped
 	e.remember(s.cell)
 }
 
@@ -275,7 +279,19 @@ func (e *Engine) Redirect(old, new *types.Func) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	from, to := e.functions[old], e.functions[new]
-	return from != nil && to != nil && e.redirect(from, to.value) == nil
+	if from == nil || to == nil || e.redirect(from, to.value) != nil {
+		return false
+	}
+	e.successor[old] = new
+	return true
+}
+
+// latest is the function that is called where f is: f, or what has been declared in its place.
+func (e *Engine) latest(f *types.Func) *types.Func {
+	for e.successor[f] != nil {
+		f = e.successor[f]
+	}
+	return f
 }
 
 // IsNamed tells whether a function value is a function of compiled cells by a name.
@@ -287,6 +303,9 @@ func IsNamed(v reflect.Value, name string) bool {
 	full := f.Name()
 	own := full[strings.LastIndex(full, "/")+1:]
 	_, own, _ = strings.Cut(own, ".")
+	if plain := strings.ReplaceAll(own, hiddenMark, ""); plain != own {
+		return plain == mark+name || plain == cellType+".F"+mark+name+"-fm"
+	}
 	return own == ownName(name) || own == cellType+".F"+mark+name+"-fm"
 }
 

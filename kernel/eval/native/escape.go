@@ -177,7 +177,7 @@ func (w *writer) onStack(d *ast.FuncDecl) string {
 
 // guardedCall writes a call of a guarded function through open; ok is false where it is written as it is.
 func (w *writer) guardedCall(x *ast.CallExpr, f *types.Func) (text string, ok bool) {
-	f = f.Origin()
+	f = w.engine.latest(f.Origin())
 	own := w.guarded[f]
 	at, earlier := w.engine.guarded[f]
 	earlier = earlier && !w.isOwn(f)

@@ -53,19 +53,20 @@ func (w *writer) exports() string {
 func (w *writer) exportType(b, bind *strings.Builder, o *types.TypeName) {
 	list := typeParamsOf(o)
 	params, args := w.typeParams(list, o.Pos())
-	name := typeExport(o)
-	fmt.Fprintf(b, "type %s%s = %s%s\n", name, params, o.Name(), args)
+	own := w.nameOf(o)
+	name := typeExport(own)
+	fmt.Fprintf(b, "type %s%s = %s%s\n", name, params, own, args)
 	w.out.exports = append(w.out.exports, export{o, name})
 	constraint := false
 	if i, ok := o.Type().Underlying().(*types.Interface); ok {
 		constraint = !i.IsMethodSet()
 	}
 	if list.Len() == 0 && !constraint {
-		fmt.Fprintf(bind, "h%s.Symbol(%q, (*%s)(nil))\n", mark, name, o.Name())
+		fmt.Fprintf(bind, "h%s.Symbol(%q, (*%s)(nil))\n", mark, name, own)
 	}
 	n, ok := o.Type().(*types.Named)
 	if s, isStruct := o.Type().Underlying().(*types.Struct); ok && isStruct && !o.IsAlias() {
-		w.exportFields(b, bind, o, s, o.Name(), params)
+		w.exportFields(b, bind, o, s, own, params)
 		if w.hidesAny(s) && params == "" {
 			w.exportMaker(bind, n.Obj(), s)
 		}
@@ -90,11 +91,11 @@ func (w *writer) exportFields(b, bind *strings.Builder, o *types.TypeName, s *ty
 		if params != "" {
 			continue
 		}
-		pointer, get := fieldFunc("P", o, i), fieldFunc("G", o, i)
+		pointer, get := fieldFunc("P", w.nameOf(o), i), fieldFunc("G", w.nameOf(o), i)
 		fmt.Fprintf(bind, "h%s.Symbol(%q, func(p *%s) *%s { return &p.%s })\n", mark, pointer, name, t, v.Name())
 		fmt.Fprintf(bind, "h%s.Symbol(%q, func(p %s) %s { return p.%s })\n", mark, get, name, t, v.Name())
 	}
-	fmt.Fprintf(b, "type %s%s struct { %s }\n", mirrorName(o), params, strings.Join(mirror, "; "))
+	fmt.Fprintf(b, "type %s%s struct { %s }\n", mirrorName(w.nameOf(o)), params, strings.Join(mirror, "; "))
 }
 
 // hides reports whether v is a field of this package that others cannot name.
@@ -106,8 +107,8 @@ func (w *writer) hidesAny(s *types.Struct) bool {
 }
 
 // fieldFunc is the name of a function of a field: form is "P" for the one that returns the pointer, "G" for the value.
-func fieldFunc(form string, owner *types.TypeName, index int) string {
-	return fmt.Sprintf("%s%s%s%s%d", form, mark, owner.Name(), mark, index)
+func fieldFunc(form, owner string, index int) string {
+	return fmt.Sprintf("%s%s%s%s%d", form, mark, owner, mark, index)
 }
 
 // exportMaker makes a function known that builds a struct from all of its fields, for the interpreter.
@@ -121,11 +122,12 @@ func (w *writer) exportMaker(bind *strings.Builder, o *types.TypeName, s *types.
 		ps = append(ps, fmt.Sprintf("p%d %s", i, w.typeText(v.Type(), v.Pos())))
 		sets = append(sets, fmt.Sprintf("p%d", i))
 	}
-	fmt.Fprintf(bind, "h%s.Symbol(%q, func(%s) %s { return %s{%s} })\n", mark, "L"+mark+o.Name(), strings.Join(ps, ", "), o.Name(), o.Name(), strings.Join(sets, ", "))
+	own := w.nameOf(o)
+	fmt.Fprintf(bind, "h%s.Symbol(%q, func(%s) %s { return %s{%s} })\n", mark, makerName(own), strings.Join(ps, ", "), own, own, strings.Join(sets, ", "))
 }
 
 // funcExport is the name under which other cells use a function.
-func funcExport(f *types.Func) string { return "F" + mark + f.Name() }
+func (w *writer) funcExport(f *types.Func) string { return "F" + mark + w.nameOf(f) }
 
 // exportFunc writes a function that calls f. One that calls recover has to be the deferred one itself, so that it is there already
 // with the same body: see compose.
@@ -137,24 +139,24 @@ func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
 	if sig.Results().Len() > 0 {
 		ret = "return "
 	}
-	name := funcExport(f)
+	name, own := w.funcExport(f), ownName(w.nameOf(f))
 	w.out.exports = append(w.out.exports, export{f, name})
 	if w.recovering[f] {
 		if sig.TypeParams().Len() == 0 {
-			fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
+			fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, own)
 		}
 		return
 	}
 	if sig.TypeParams().Len() > 0 {
 		tparams, targs := w.typeParams(sig.TypeParams(), f.Pos())
-		fmt.Fprintf(b, "func %s%s(%s)%s { %s%s%s(%s) }\n", name, tparams, params, result, ret, ownName(f.Name()), targs, args)
+		fmt.Fprintf(b, "func %s%s(%s)%s { %s%s%s(%s) }\n", name, tparams, params, result, ret, own, targs, args)
 		return
 	}
 	if _, d := w.declarationOf(f); d != nil && keptAlive(d) { // by whoever calls it, which is another cell here
 		b.WriteString("//go:uintptrescapes\n")
 	}
-	fmt.Fprintf(b, "func (%s) %s(%s)%s { %s%s(%s) }\n", cellType, name, params, result, ret, ownName(f.Name()), args)
-	fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
+	fmt.Fprintf(b, "func (%s) %s(%s)%s { %s%s(%s) }\n", cellType, name, params, result, ret, own, args)
+	fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, own)
 }
 
 // valueOf is a function of this package as a value, with its receiver in front.
@@ -162,7 +164,7 @@ func (w *writer) valueOf(f *types.Func) string {
 	recv := f.Signature().Recv()
 	switch {
 	case recv == nil:
-		return ownName(f.Name())
+		return ownName(w.nameOf(f))
 	case slices.Contains(w.out.replaced, f):
 		v, _ := w.switchName(f)
 		return v + "new"

@@ -24,7 +24,7 @@ func (w *writer) hidden(v *types.Var) bool {
 }
 
 // mirrorName is the name of a struct type's mirror.
-func mirrorName(owner *types.TypeName) string { return "M" + mark + owner.Name() }
+func mirrorName(owner string) string { return "M" + mark + owner }
 
 // mirror is the mirror of a struct type t with the hidden field v.
 func (w *writer) mirror(t types.Type, v *types.Var, pos token.Pos) string {
@@ -32,7 +32,8 @@ func (w *writer) mirror(t types.Type, v *types.Var, pos token.Pos) string {
 	if !ok {
 		refuse(pos, "field %s belongs to a type without a name of an earlier cell: give the type a name", v.Name())
 	}
-	name := w.packageName(w.earlier(at.owner, pos).unit) + "." + mirrorName(at.owner)
+	x := w.earlier(at.owner, pos)
+	name := w.packageName(x.unit) + "." + mirrorName(x.own())
 	if typeParamsOf(at.owner).Len() == 0 {
 		return name
 	}

@@ -21,8 +21,8 @@ func (w *writer) function(d *ast.FuncDecl) (text, init string) {
 	case name == "init":
 		init = fmt.Sprintf("init%s%d", mark, d.Pos())
 		name = init
-	default:
-		name = ownName(name)
+	case f != nil:
+		name = ownName(w.nameOf(f))
 	}
 	switched := f != nil && init == "" && name != "_" && !isGeneric(f)
 	return w.compose(d, f, switched, "", name, d.Type.Params.List), init
@@ -85,7 +85,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	}
 	if f != nil && f.Signature().Recv() == nil && check.CallsRecover(w.info, d.Body) {
 		w.recovering[f] = true
-		head := funcExport(f)
+		head := w.funcExport(f)
 		if d.Type.TypeParams != nil {
 			head += w.text(d.Type.TypeParams)
 		} else {
@@ -179,15 +179,17 @@ func eachParameter(lists []*ast.FieldList, do func(n int, field *ast.Field, id *
 }
 
 // switchName is the name of a function's switches, and of the function for the engine: "f" or "T.m".
-func (d dropped) switchName(f *types.Func) (variable, name string) {
+func (n *names) switchName(f *types.Func) (variable, name string) {
 	if recv := check.Receiver(f); recv != nil {
 		method := f.Name()
-		if d[f.Origin()] > 0 {
-			method = d.methodName(f)
+		if n.dropped[f.Origin()] > 0 {
+			method = n.dropped.methodName(f)
 		}
-		return "s" + mark + recv.Obj().Name() + mark + method + mark, recv.Obj().Name() + "." + method
+		owner := n.nameOf(recv.Obj())
+		return "s" + mark + owner + mark + method + mark, owner + "." + method
 	}
-	return "s" + mark + f.Name() + mark, f.Name()
+	own := n.nameOf(f)
+	return "s" + mark + own + mark, own
 }
 
 // asks tells whether a function looks for interrupts. One that neither calls nor loops need not, and stays short enough to be

@@ -38,6 +38,7 @@ func (w *writer) plainText(n ast.Node) string {
 	case *ast.StructType:
 		if s, ok := w.info.TypeOf(n).(*types.Struct); ok {
 			refuseHiding(s, n.Pos())
+			w.refuseAside(s, n.Pos())
 			if name := w.structName(s); name != "" {
 				return name
 			}
@@ -197,8 +198,11 @@ func (w *writer) ident(id *ast.Ident) string {
 		return w.funcName(id, o)
 	case *types.TypeName:
 		w.typeName(o, id.Pos())
+		return w.nameOf(o)
 	case *types.Const:
 		w.constant(o, id.Pos())
+		w.noteDot(o)
+		return w.nameOf(o)
 	case *types.PkgName:
 		w.importAs(id.Name, o.Imported().Path(), id.Pos())
 	}
@@ -243,7 +247,7 @@ func (w *writer) isSession(v *types.Var) bool {
 
 // funcName writes the name of a function or method.
 func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
-	f = f.Origin()
+	f = w.engine.latest(f.Origin())
 	if name, values, ok := check.Known(f); ok {
 		return supportName + "." + knownName(name, values)
 	}
@@ -255,7 +259,7 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 	case mends[f.FullName()] != "":
 		return supportName + "." + mends[f.FullName()]
 	case w.isOwn(f):
-		return ownName(id.Name)
+		return ownName(w.nameOf(f))
 	case f.Pkg().Path() != "main":
 		w.noteDot(f)
 		return id.Name

@@ -85,7 +85,7 @@ func (w *writer) embedded(t types.Type, pos token.Pos) string {
 		return ""
 	}
 	w.typeName(n.Obj(), pos)
-	return star + n.Obj().Name()
+	return star + w.embeddedName(n.Obj(), pos)
 }
 
 func (w *writer) interfaceText(t *types.Interface, pos token.Pos) string {
@@ -117,7 +117,7 @@ func (w *writer) namedText(t *types.Named, pos token.Pos) string {
 	case o.Parent() != nil && o.Parent() != o.Pkg().Scope(): // of a function
 		name = o.Name()
 	case w.isOwn(o):
-		name = typeExport(o)
+		name = typeExport(w.nameOf(o))
 	default:
 		x := w.earlier(o, pos)
 		name = w.packageName(x.unit) + "." + x.name
@@ -154,7 +154,7 @@ func (w *writer) imported(path string) string {
 }
 
 // typeExport is the name of one of the cell's types for other cells.
-func typeExport(o types.Object) string { return "X" + mark + o.Name() }
+func typeExport(own string) string { return "X" + mark + own }
 
 // typeName sees to the name of a type: one of an earlier cell gets an alias in this cell's package.
 func (w *writer) typeName(o *types.TypeName, pos token.Pos) {
@@ -167,24 +167,14 @@ func (w *writer) typeName(o *types.TypeName, pos token.Pos) {
 	if _, ok := o.Type().(*types.TypeParam); ok {
 		return
 	}
-	if w.hasAlias(o, pos) {
+	name := w.nameOf(o)
+	if _, has := w.aliases[name]; has {
 		return
 	}
-	w.aliases[o.Name()] = "" // a constraint may mention the type itself
+	w.aliases[name] = "" // a constraint may mention the type itself
 	x := w.earlier(o, pos)
 	params, args := w.typeParams(typeParamsOf(o), pos)
-	w.alias(o.Name(), fmt.Sprintf("type %s%s = %s.%s%s\n", o.Name(), params, w.packageName(x.unit), x.name, args))
-}
-
-// hasAlias tells whether an object of an earlier cell has its name here already, and notes that it has it now. Two of one name
-// meet where declarations of several cells are written again.
-func (w *writer) hasAlias(o types.Object, pos token.Pos) bool {
-	other, has := w.aliased[o.Name()]
-	if has && other != o {
-		refuse(pos, "two declarations of %s are needed in one package: declare what uses the older one again", o.Name())
-	}
-	w.aliased[o.Name()] = o
-	return has
+	w.alias(name, fmt.Sprintf("type %s%s = %s.%s%s\n", name, params, w.packageName(x.unit), x.name, args))
 }
 
 func (w *writer) alias(name, text string) {
@@ -230,14 +220,15 @@ func (w *writer) constant(c *types.Const, pos token.Pos) {
 	if c.Pkg() == nil || c.Pkg().Path() != "main" || c.Pkg() == w.cell.Pkg || c.Parent() != nil && c.Parent() != c.Pkg().Scope() {
 		return
 	}
-	if w.hasAlias(c, pos) {
+	name := w.nameOf(c)
+	if _, has := w.aliases[name]; has {
 		return
 	}
 	typ := ""
 	if b, ok := c.Type().(*types.Basic); !ok || b.Info()&types.IsUntyped == 0 {
 		typ = w.typeText(c.Type(), pos) + " "
 	}
-	w.alias(c.Name(), fmt.Sprintf("const %s %s= %s\n", c.Name(), typ, constantText(c.Val(), c.Type())))
+	w.alias(name, fmt.Sprintf("const %s %s= %s\n", name, typ, constantText(c.Val(), c.Type())))
 }
 
 // constantText writes a constant's exact value.

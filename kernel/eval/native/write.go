@@ -35,7 +35,7 @@ type Source struct {
 	again    []*declaration
 	structs  []*types.TypeName // without a name, see anonymous
 	replaced []*types.Func     // methods of types of earlier cells, declared anew
-	dropped  dropped
+	names    *names
 	Changed  []*types.Func  // functions with switches, in the order of declaration
 	guarded  []export       // see escape.go
 	calls    map[*Unit]bool // of whose guarded functions some are called directly
@@ -84,9 +84,8 @@ type writer struct {
 	places       map[string]string // place → type text
 	order        []string          // of places
 	aliases      map[string]string // name of an earlier cell's type or constant → its declaration
-	aliased      map[string]types.Object
-	named        []string         // their order
-	cells        map[*Unit]string // package of an earlier cell → its name here
+	named        []string          // their order
+	cells        map[*Unit]string  // package of an earlier cell → its name here
 	cellOrder    []*Unit
 	unused       map[token.Pos]bool
 	flagged      map[*types.Func]bool // functions that ask for interrupts
@@ -113,7 +112,7 @@ type writer struct {
 	ownField     map[*types.Var]bool
 	structs      []*types.Struct   // to be exported
 	structsAgain []*types.TypeName // of earlier cells
-	dropped
+	*names
 	out Source
 }
 
@@ -147,8 +146,8 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{},
-		aliases: map[string]string{}, aliased: map[string]types.Object{}, cells: map[*Unit]string{},
-		dropped: e.dropped.with(c.Dropped),
+		aliases: map[string]string{}, cells: map[*Unit]string{},
+		names: newNames(c, e.dropped.with(c.Dropped)),
 	}
 }
 
@@ -156,7 +155,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 func (w *writer) write() *Source {
 	var body strings.Builder
 	var inits []string
-	w.out.cell, w.out.dropped = w.cell, w.dropped
+	w.out.cell, w.out.names = w.cell, w.names
 	w.borrow()
 	again := w.engine.again(w.cell)
 	w.findGuarded(again)
