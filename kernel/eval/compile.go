@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,6 +225,9 @@ func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.C
 	p.remember(unit)
 	p.lowerer.Keep()
 	p.scope.Commit(c)
+	if p.native.available() {
+		p.native.NoteHolders(c)
+	}
 	return unit, run, nil
 }
 
@@ -391,26 +395,32 @@ func (p *Program) redirect(c *check.Cell) (notes []string) {
 		if !ok || old == o {
 			continue
 		}
-		f, isFunc := o.(*types.Func)
-		why := "its signature changed"
-		switch {
-		case !isFunc || !types.Identical(old.Type(), f.Type()):
-		case f.Signature().TypeParams().Len() > 0:
-			why = "it is generic"
-		case p.wraps(c, f) != "":
-			why = wrapping(f, p.wraps(c, f))
-		case recovers(c, f):
-			why = "the new one calls recover, which only a deferred function itself can"
-		case p.native.Redirect(old, f):
+		f, _ := o.(*types.Func)
+		why := p.stays(c, old, f)
+		if why == "" && p.native.Redirect(old, f) {
 			continue
-		default:
-			why = "one is compiled and the other interpreted"
 		}
-		if callers := p.native.Callers(old); len(callers) > 0 {
-			notes = append(notes, keepsOld(o.Name(), why, callers))
-		}
+		notes = append(notes, p.keepsOld(old, cmp.Or(why, "one is compiled and the other interpreted"))...)
 	}
 	return notes
+}
+
+// stays says why a function stays what it was beside the one that a cell declares anew, nil where its name now means something else; "" where
+// nothing but the back ends can be in the way.
+func (p *Program) stays(c *check.Cell, old, f *types.Func) string {
+	switch {
+	case f == nil || !types.Identical(old.Type(), f.Type()):
+		return "its signature changed"
+	case f.Signature().TypeParams().Len() > 0:
+		return "it is generic"
+	}
+	if variable := p.wraps(c, f); variable != "" {
+		return wrapping(f, variable)
+	}
+	if recovers(c, f) {
+		return "the new one calls recover, which only a deferred function itself can"
+	}
+	return ""
 }
 
 // why says what has become of a method that a type had.

@@ -326,9 +326,7 @@ func (p *Program) finish(d *pending) {
 	}
 	for _, r := range d.renewed {
 		if variable := p.wraps(d.cell, r.new); variable != "" {
-			if callers := p.native.Callers(r.old); len(callers) > 0 {
-				p.later.notes = append(p.later.notes, keepsOld(r.new.Name(), wrapping(r.new, variable), callers))
-			}
+			p.later.notes = append(p.later.notes, p.keepsOld(r.old, wrapping(r.new, variable))...)
 			continue
 		}
 		if !p.native.Redirect(r.old, r.new) {

@@ -11,11 +11,18 @@ import (
 	"cancha/kernel/eval/native"
 )
 
-// A value that is a function of a name means what the name means now. But a function that is declared anew in order to wrap what it was has
-// that in a variable, and would call itself; so what it wraps stays as it was.
+// A value that is a function of a name means what the name means now. But a function that is declared anew in order to wrap what it was calls
+// that by way of a variable, and would call itself; so what it wraps stays as it was. One that only reads a table which it stands in wraps nothing.
 
-func keepsOld(name, why string, callers []string) string {
-	return fmt.Sprintf("functions of earlier cells that call %s keep the old one, since %s: %s", name, why, strings.Join(callers, ", "))
+// keepsOld says what keeps a function of that name as it was: functions that call it, and cells whose values it is.
+func (p *Program) keepsOld(old *types.Func, why string) (notes []string) {
+	if callers := p.native.Callers(old); len(callers) > 0 {
+		notes = append(notes, fmt.Sprintf("functions of earlier cells that call %s keep the old one, since %s: %s", old.Name(), why, strings.Join(callers, ", ")))
+	}
+	if holders := p.native.Holders(old); len(holders) > 0 {
+		notes = append(notes, fmt.Sprintf("function values and literals of earlier cells keep the old %s, since %s: %s", old.Name(), why, strings.Join(holders, ", ")))
+	}
+	return notes
 }
 
 // wrapping is why what a function wraps stays as it was.
@@ -23,9 +30,9 @@ func wrapping(f *types.Func, variable string) string {
 	return "the new one uses " + variable + ", which holds " + f.Name() + " as it was"
 }
 
-// wraps finds a variable that a function of the cell mentions and that holds a function of that name: an earlier one, which must not call the
-// new one then, or both would call each other without end. It returns the variable's name, "" if there is none.
-func (p *Program) wraps(c *check.Cell, f *types.Func) (variable string) {
+// wraps finds a variable that a function of the cell calls, or hands on, and that holds a function of that name: an earlier one, which must
+// not call the new one then, or both would call each other without end. It returns the variable's name, "" if there is none.
+func (p *Program) wraps(c *check.Cell, f *types.Func) string {
 	release, alone := p.machine.Exclude()
 	if alone {
 		defer release()
@@ -35,18 +42,13 @@ func (p *Program) wraps(c *check.Cell, f *types.Func) (variable string) {
 		if !ok || c.Info.Defs[decl.Name] != types.Object(f) {
 			continue
 		}
-		ast.Inspect(decl.Body, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			if !ok || variable != "" {
-				return variable == ""
+		for _, v := range check.HandedOn(c.Info, decl.Body, f.Signature()) {
+			if holds(p.variable(p.lowerer.Place(v)), f.Name(), alone, 0) {
+				return v.Name()
 			}
-			if v, ok := c.Info.Uses[id].(*types.Var); ok && holds(p.variable(p.lowerer.Place(v)), f.Name(), alone, 0) {
-				variable = v.Name()
-			}
-			return true
-		})
+		}
 	}
-	return variable
+	return ""
 }
 
 // holds tells whether a value is a function of cells by a name, or has one in it, as a table of functions does. Maps are looked into where

@@ -2,10 +2,11 @@ package lower
 
 import (
 	"fmt"
-	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // A function that is declared again with the same signature takes the place of the old one: callers of the old one, and values made of it,
@@ -82,7 +83,7 @@ func (l *Lowerer) moveAll(old, newer *types.Func) {
 	}
 }
 
-// noteWrapped notes the variables of the session that a function declared anew uses and that may hold what it was: as an interpreted function
+// noteWrapped notes the variables of the session that a function declared anew calls or hands on, and that may hold what it was: as an interpreted function
 // value does not tell which function it is, it means the new one then.
 func (l *Lowerer) noteWrapped(f *types.Func) {
 	if l.cfg.Compiled != nil { // then what a value is of is known
@@ -90,16 +91,11 @@ func (l *Lowerer) noteWrapped(f *types.Func) {
 	}
 	d := l.decls[f]
 	var names []string
-	ast.Inspect(d.fn.Body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		if v, ok := d.info.Uses[id].(*types.Var); ok && l.names[v] != "" && mayHold(v.Type(), f.Signature(), 0) {
+	for _, v := range check.HandedOn(d.info, d.fn.Body, f.Signature()) {
+		if l.names[v] != "" && mayHold(v.Type(), f.Signature(), 0) {
 			names = append(names, v.Name())
 		}
-		return true
-	})
+	}
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) > 0 {
 		l.out.note("if %s holds the earlier %s, it means the new one now, and %[2]s calls itself without end: cells are interpreted here; "+

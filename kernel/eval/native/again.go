@@ -53,6 +53,7 @@ func (e *Engine) remember(c *check.Cell) {
 			}
 		}
 	}
+	e.NoteHolders(c)
 	if found := literals(c); len(found) > 0 {
 		if e.literals[c.Name] == nil {
 			e.literals[c.Name] = map[types.Object]bool{}

@@ -44,8 +44,9 @@ type Engine struct {
 	renamed   map[string]string                // declared again: "cells/1.P" → "cells/2.P"
 	instances map[string]reflect.Type          // of generic types that are made of such: "cells/2.L[cells/2.P]" → type
 	dropped   dropped
-	successor map[*types.Func]*types.Func // of functions that call another one of their name instead
-	loaded    map[string]int              // how many times a package of this content has been loaded
+	holders   map[*types.Func]map[string]bool // cells whose values and literals have a function
+	successor map[*types.Func]*types.Func     // of functions that call another one of their name instead
+	loaded    map[string]int                  // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -84,7 +85,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, successor: map[*types.Func]*types.Func{}, renamed: map[string]string{}, instances: map[string]reflect.Type{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, successor: map[*types.Func]*types.Func{}, holders: map[*types.Func]map[string]bool{}, renamed: map[string]string{}, instances: map[string]reflect.Type{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
