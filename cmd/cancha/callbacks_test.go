@@ -70,7 +70,7 @@ var callbacks = map[string]string{
 	"cancha/stream.Query.On(engine)": inQuery, "cancha/stream.Query.To(sink)": inQuery, "cancha/stream.RecordProcessing.New": inQuery, "cancha/stream.Rows.Filter(keep)": onCaller,
 	"cancha/stream.Rows.Named(name)": onCaller, "cancha/stream.Rows.WriteCSV(w)": onCaller, "cancha/stream.Running.Savepoint(to)": onCaller, "cancha/stream.SinkFunc(write)": inQuery,
 	"cancha/stream/checkpoint.Copy(from)": onCaller, "cancha/stream/checkpoint.Copy(to)": onCaller, "cancha/stream/checkpoint.Finished(place)": onCaller, "cancha/stream/checkpoint.Load(place)": onCaller,
-	"cancha/stream/file.Files.Run(h)": noCode, "cancha/stream/kafka.ProducerConfig.Retry": contains, "cancha/stream/kafka.TopicConfig.Retry": onCaller,
+	"cancha/stream/file.Files.Hears(sink)": onCaller, "cancha/stream/file.Files.Run(h)": noCode, "cancha/stream/kafka.ProducerConfig.Retry": contains, "cancha/stream/kafka.TopicConfig.Retry": onCaller,
 	"cancha/stream/plan.Expr.Fields(found)": onCaller, "cancha/stream/plan.Expr.Optional(found)": onCaller,
 }
 

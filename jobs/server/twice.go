@@ -33,8 +33,9 @@ type submission struct {
 // arriving is for how long the scheduler may not know of a submission: what is older has come, and been forgotten since.
 const arriving = time.Minute
 
-// take notes a submission, unless one of the same id or key and of other content may be on its way: then it returns that one's id.
-func (s *submissions) take(spec *job.Spec, now time.Time) (other string, err error) {
+// take notes a submission, unless one of the same id or key and of other content may be on its way: then it returns that one's id. fresh are
+// the names that were not noted before.
+func (s *submissions) take(spec *job.Spec, now time.Time) (fresh []name, other string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -51,13 +52,25 @@ func (s *submissions) take(spec *job.Spec, now time.Time) (other string, err err
 	for _, n := range names {
 		before, ok := s.all[n]
 		if ok && now.Sub(before.at) < arriving && before.content != one.content {
-			return before.id, n.taken()
+			return nil, before.id, n.taken()
+		}
+		if !ok {
+			fresh = append(fresh, n)
 		}
 	}
 	for _, n := range names {
 		s.all[n] = one
 	}
-	return "", nil
+	return fresh, "", nil
+}
+
+// release is for a submission that was refused.
+func (s *submissions) release(fresh []name) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range fresh {
+		delete(s.all, n)
+	}
 }
 
 func (n name) taken() error {
@@ -90,20 +103,20 @@ func (s *submissions) forget(id string) {
 	maps.DeleteFunc(s.all, func(_ name, one submission) bool { return one.id == id })
 }
 
-// admit tells whether a submission may be put into the queue: its type is not misspelled, and its id and its key not another job's.
+// admit tells whether a submission may be put into the queue: its type is not misspelled, and its id and its key not another job's. It is
+// noted before the scheduler is asked: what the scheduler took in meanwhile, and was forgotten here for that, the scheduler tells of.
 func (s *Server) admit(ctx context.Context, spec *job.Spec) error {
 	for {
-		known, err := s.config.Scheduler.Check(ctx, spec)
-		if err != nil {
-			return err
-		}
-		if known {
-			s.submissions.forget(spec.ID)
-			return nil
-		}
-		other, taken := s.submissions.take(spec, time.Now())
+		fresh, other, taken := s.submissions.take(spec, time.Now())
 		if taken == nil {
-			return nil
+			known, err := s.config.Scheduler.Check(ctx, spec)
+			switch {
+			case err != nil:
+				s.submissions.release(fresh)
+			case known:
+				s.submissions.forget(spec.ID)
+			}
+			return err
 		}
 		if _, err := s.config.Scheduler.Job(ctx, other); err != nil { // it is still on its way
 			return taken

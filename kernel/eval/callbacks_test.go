@@ -80,7 +80,7 @@ func TestEndlessCallback(t *testing.T) {
 	const memory = "stream.Memory(\"m\", [][]stream.Record{{{Value: []byte(`{\"id\":1}`)}}})"
 	for _, tt := range []struct{ name, declare, query string }{
 		{"function", "func forever(r stream.Row) (any, error) { loop(); return nil, nil }", `stream.From(` + memory + `).MapFunc("x", forever, "id").Select("id", "x")`},
-		{"source", "type endless struct{ *stream.MemorySource }\nfunc (endless) Run(context.Context, stream.Handler) error { loop(); return nil }", `stream.From(endless{` + memory + `}).Select("id")`},
+		{"source", "type endless struct{}\nfunc (endless) Run(context.Context, stream.Handler) error { loop(); return nil }\nfunc (endless) Description() string { return \"endless\" }", `stream.From(endless{}).Select("id")`},
 		{"sink", "type full struct{}\nfunc (full) Write(context.Context, int64, *stream.Rows) error { loop(); return nil }", `stream.From(` + memory + `).Select("id").To(full{})`},
 		{"engine", "type engine struct{}\nfunc (engine) Start(context.Context, stream.Job) (stream.Remote, error) { return far{}, nil }\nfunc (engine) String() string { return \"far\" }\n" +
 			"type far struct{}\nfunc (far) Run(context.Context, stream.Receiver) error { loop(); return nil }\nfunc (far) Stop(context.Context) error { return nil }", `stream.From(` + memory + `).Select("id").On(engine{})`},

@@ -241,7 +241,8 @@ func TestUndoneType(t *testing.T) {
 	}{
 		{"undone", []string{one + "\nvar e any = P{9}", two, one}, "P is a new type, and that of cell 1, made of the same, stays another one: what an interface holds of it is no P now"},
 		{"with a variable", []string{one + "\nvar p P", two, one}, "no P now; p is one of those, and P(p) converts it"},
-		{"edited", []string{one + "\nvar e any = P{9}", two}, ""},
+		{"edited", []string{one + "\nvar e any = P{9}", two}, "P is a new type, and that of cell 1 stays another one: what e may hold of it is no P now"},
+		{"edited, and nothing holds it", []string{one + "\nvar e fmt.Stringer\nvar n = P{9}.X", two}, ""},
 		{"run again", []string{one + "\nvar e any = P{9}", one}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

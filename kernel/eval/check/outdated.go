@@ -15,7 +15,7 @@ func (c *Cell) Outdated() (notes []string) {
 		old, ok2 := c.Replaces(o.Name()).(*types.TypeName)
 		if ok1 && ok2 && old != fresh && !old.IsAlias() {
 			found := c.outdated(old, fresh)
-			if holders := c.mayHold(old); len(holders) > 0 {
+			if holders := c.mayHold(old); len(holders) > 0 && !types.IsInterface(old.Type()) { // an interface is nobody's type
 				found = append(found, "what "+strings.Join(holders, ", ")+" may hold of it is no "+fresh.Name()+" now")
 			}
 			if len(found) > 0 {
