@@ -33,6 +33,9 @@ func (n *notebook) interrupt(code string) (cell.Result, time.Duration) {
 	return cell.Result{}, 0
 }
 
+// promptly is how soon an interrupted cell ends at the latest where others use the machine, too: it takes 100 ms alone.
+const promptly = 5 * time.Second
+
 // TestInterrupt stops what cells wait in, and keeps what earlier cells have made: variables, functions and goroutines.
 func TestInterrupt(t *testing.T) {
 	if raceEnabled {
@@ -88,7 +91,7 @@ go func() { for v := range asked { ticks.Add(1); answered <- v + keep } }()`)
 			if r.Err == nil || r.Err.Name != "interrupted" {
 				t.Fatalf("got %+v, want an error called interrupted", r)
 			}
-			if took > 500*time.Millisecond { // 100 ms is what it is to take; this machine has others on it
+			if took > promptly {
 				t.Errorf("took %v", took)
 			}
 			n.ok("x := 6 * 7")
@@ -150,7 +153,7 @@ func TestCallbacksAreNotTorn(t *testing.T) {
 		t.Errorf("got %q, want 300000 0: the function of Once.Do did not end", got)
 	}
 	r, took := n.interrupt("fmt.Println(\"go\")\nsort.Slice(make([]int, 1<<20), func(i, j int) bool { return i < j })")
-	if r.Err == nil || took > 500*time.Millisecond {
+	if r.Err == nil || took > promptly {
 		t.Errorf("sort.Slice: got %+v after %v", r, took)
 	}
 }
