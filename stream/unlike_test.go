@@ -55,7 +55,13 @@ func TestComparisonsThatMeetOtherKindsAlone(t *testing.T) {
 		{"behind an operator", [][]Record{numbers}, func(q *Query) *Query {
 			return q.Watermark(time.Minute).Deduplicate("a").Filter(Field("a").Eq("10"))
 		}, "a = \"10\""},
+		{"an object, in an Or that is never true", [][]Record{of(`{"b":1}`)}, func(q *Query) *Query { return q.Filter(Field("a").Eq("b").Or(Field("n").Eq(2))) }, "JSON beside a text"},
+		{"a number, in an Or", [][]Record{numbers}, func(q *Query) *Query { return q.Filter(Field("a").Eq("10").Or(Field("a").Gt(1))) }, "a number beside a text"},
 
+		{"another form of the record", [][]Record{of(`{"b":1}`, `{"b":2}`)}, func(q *Query) *Query { return q.Filter(Field("n").Gt(5).Or(Field("n").Eq(1)).Or(Field("a").Eq("one"))) }, ""},
+		{"forms in a chain", [][]Record{of(`{"b":1}`, `{"b":2}`)}, func(q *Query) *Query {
+			return q.Filter(Field("a").Eq("one").Or(Field("a").In("two")).Or(Field("n").In(1, 2)))
+		}, ""},
 		{"both kinds", [][]Record{slices.Concat(numbers, texts)}, func(q *Query) *Query { return q.Filter(Field("a").Eq("10")) }, ""},
 		{"each in its partition", [][]Record{numbers, texts}, func(q *Query) *Query { return q.Filter(Field("a").Eq("10")) }, ""},
 		{"In of both kinds", [][]Record{numbers}, func(q *Query) *Query { return q.Filter(Field("a").In("b", 10)) }, ""},

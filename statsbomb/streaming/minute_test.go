@@ -45,6 +45,9 @@ func TestMinuteStatistics(t *testing.T) {
 	if totals.Records != int64(len(all)) || totals.Bad != 0 || totals.Late != 0 || totals.Filtered == 0 {
 		t.Errorf("got %+v, want %d records, none bad or late, some filtered", totals, len(all))
 	}
+	if got, want := running.Notes(), []string{"It ended with its source."}; !slices.Equal(got, want) {
+		t.Errorf("got notes %q, want %q: nothing is odd about these records", got, want)
+	}
 }
 
 func TestWindowsCSVForm(t *testing.T) {

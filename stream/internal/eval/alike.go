@@ -15,7 +15,10 @@ type Watcher interface{ Watch(c *Compared) }
 // is hardly meant, and one that has met values of one kind is.
 //
 // Of a time that is made of a number it is how many numbers were near in its unit, or in none, and how many in another unit alone.
-type Compared struct{ met Met }
+type Compared struct {
+	met Met
+	or  *bool // whether the Or that it stands in has been true; nil outside of one
+}
 
 // Met is how often a comparison has met what.
 type Met struct {
@@ -24,14 +27,19 @@ type Met struct {
 	others  int64 // pairs of different kinds
 	example [2]value.Kind
 	number  float64 // one that is near in another unit
+	other   bool    // it stands in an Or that has been true
 }
 
 // Met is what the comparison has met up to now.
-func (c *Compared) Met() Met { return c.met }
+func (c *Compared) Met() Met {
+	met := c.met
+	met.other = c.or != nil && *c.or
+	return met
+}
 
 // watch is a record of what a comparison meets, which its scope keeps if it can.
 func (c compiler) watch(e plan.Expr) *Met {
-	compared := &Compared{Met{expr: e}}
+	compared := &Compared{met: Met{expr: e}, or: c.or}
 	if w, ok := c.scope.(Watcher); ok {
 		w.Watch(compared)
 	}
@@ -57,7 +65,7 @@ func Doubt(all []Met, least int64) string {
 	var others int64
 	var m Met
 	for _, each := range all {
-		if each.alike > 0 {
+		if each.alike > 0 || each.other && each.ofShapes() {
 			return ""
 		}
 		if others += each.others; each.others > 0 {
@@ -73,6 +81,10 @@ func Doubt(all []Met, least int64) string {
 	return fmt.Sprintf("%s has met nothing but %s beside %s, which are never equal, and neither is above the other: %s.",
 		m.expr, m.example[0], m.example[1], m.instead())
 }
+
+// ofShapes tells whether an object or a list was met. In an Or that has been true this is meant: the one form of a record is asked
+// beside the other, as in type.id in (30) or type in ("Pass").
+func (m Met) ofShapes() bool { return m.example[0] == value.JSON || m.example[1] == value.JSON }
 
 // units are the methods that make times of numbers, by the nanoseconds of their units.
 var units = []struct {

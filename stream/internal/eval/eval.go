@@ -33,7 +33,7 @@ type Scope interface {
 // Compile compiles an expression whose value must be of the wanted kind, or may be anything if that is Any. An error names the part that
 // does not fit.
 func Compile(e plan.Expr, scope Scope, want value.Kind) (Node, error) {
-	c := compiler{scope, operators()}
+	c := compiler{scope: scope, operators: operators()}
 	return c.compile(e, want)
 }
 
@@ -132,6 +132,7 @@ func text(f func(row Row) (string, bool)) Node {
 type compiler struct {
 	scope     Scope
 	operators map[string]operator
+	or        *bool // whether the Or that is compiled has been true; nil outside of one
 }
 
 func (c compiler) compile(e plan.Expr, want value.Kind) (Node, error) {
@@ -204,6 +205,6 @@ func (c compiler) kind(e plan.Expr) value.Kind {
 }
 
 // Kind is what is known of an expression's value before it is compiled: Any where that depends on the records.
-func Kind(e plan.Expr, scope Scope) value.Kind { return compiler{scope, operators()}.kind(e) }
+func Kind(e plan.Expr, scope Scope) value.Kind { return compiler{scope: scope, operators: operators()}.kind(e) }
 
 func isNumber(k value.Kind) bool { return k == value.Int || k == value.Float }

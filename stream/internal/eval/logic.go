@@ -26,12 +26,21 @@ func compileAnd(c compiler, e plan.Expr) (Node, error) {
 }
 
 func compileOr(c compiler, e plan.Expr) (Node, error) {
+	if c.or == nil { // a chain of Or is one question
+		c.or = new(bool)
+	}
 	t, err := c.tests(e)
 	if err != nil {
 		return Node{}, err
 	}
 	a, b := t[0], t[1]
-	return test(func(row Row) bool { return a(row) || b(row) }), nil
+	return test(func(row Row) bool {
+		if !a(row) && !b(row) {
+			return false
+		}
+		*c.or = true
+		return true
+	}), nil
 }
 
 func compileNot(c compiler, e plan.Expr) (Node, error) {
