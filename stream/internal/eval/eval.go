@@ -205,6 +205,8 @@ func (c compiler) kind(e plan.Expr) value.Kind {
 }
 
 // Kind is what is known of an expression's value before it is compiled: Any where that depends on the records.
-func Kind(e plan.Expr, scope Scope) value.Kind { return compiler{scope: scope, operators: operators()}.kind(e) }
+func Kind(e plan.Expr, scope Scope) value.Kind {
+	return compiler{scope: scope, operators: operators()}.kind(e)
+}
 
 func isNumber(k value.Kind) bool { return k == value.Int || k == value.Float }
