@@ -129,20 +129,42 @@ func (g *graph) advance(t *timeline, watermark int64, lanes map[*input][]*lane) 
 // step moves on by what is due up to a watermark.
 func (g *graph) step(t *timeline, watermark int64, lanes map[*input][]*lane) {
 	last := int64(flow.NoWatermark)
-	for due := g.due(t, lanes); due <= watermark && due > last; due = g.due(t, lanes) {
+	for {
+		if t.drained {
+			g.finish(t, lanes)
+		}
+		due := g.due(t, lanes)
+		if due > watermark || due <= last {
+			return
+		}
 		g.pass(t, due-1, lanes)
 		g.pass(t, due, lanes)
 		last = due
 	}
 }
 
-// due is when something is given out next that others of a timeline's operators may take, MaxInt64 if that is never. At the end a timer is no reason to move
-// on: one that sets itself again would be for ever.
-func (g *graph) due(t *timeline, lanes map[*input][]*lane) int64 {
-	next := int64(math.MaxInt64)
-	if t.ops == 0 || t.ops+t.merges < 2 {
-		return next
+// finish tells processes that no more rows come to them. Which these are goes by what is still to be given out in front of them: operators that rows
+// reach first come first.
+func (g *graph) finish(t *timeline, lanes map[*input][]*lane) {
+	if g.firstEnd(t, lanes) < math.MaxInt64 {
+		return
 	}
+	for _, s := range g.ops {
+		if s.on != t {
+			continue
+		}
+		if p, ok := s.Op.(*flow.Processor); ok {
+			p.Finish()
+		}
+		if s.Next() < math.MaxInt64 {
+			return
+		}
+	}
+}
+
+// firstEnd is when the first window in the lanes of a timeline ends that the graph closes, MaxInt64 if none is open.
+func (g *graph) firstEnd(t *timeline, lanes map[*input][]*lane) int64 {
+	next := int64(math.MaxInt64)
 	for _, m := range g.merges {
 		for _, n := range lanes[m.in] {
 			if m.in.on == t && (!m.keyed || n.still() || t.drained) {
@@ -150,8 +172,19 @@ func (g *graph) due(t *timeline, lanes map[*input][]*lane) int64 {
 			}
 		}
 	}
+	return next
+}
+
+// due is when something is given out next that others of a timeline's operators may take, MaxInt64 if that is never. At the end a timer of a process that may
+// get more rows is no reason to move on: one that sets itself again would be for ever.
+func (g *graph) due(t *timeline, lanes map[*input][]*lane) int64 {
+	next := int64(math.MaxInt64)
+	if t.ops == 0 || t.ops+t.merges < 2 {
+		return next
+	}
+	next = g.firstEnd(t, lanes)
 	for _, s := range g.ops {
-		if _, timers := s.Op.(*flow.Processor); s.on != t || timers && t.drained {
+		if p, ok := s.Op.(*flow.Processor); s.on != t || ok && t.drained && !p.Finished() {
 			continue
 		}
 		if at := s.Next(); at < math.MaxInt64-s.hold {

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,75 @@ func TestATimerThatSetsItselfEndsWithTheSource(t *testing.T) {
 			x,2026-03-01T12:03:00Z
 			y,2026-03-01T12:02:30Z
 			y,2026-03-01T12:03:30Z`)
+	}
+}
+
+// TestATimerThatSetsItselfInFrontOfOthersEndsWithTheSource: whatever stands behind a process, and gives out rows by what its timers give out, is no reason
+// to call more of them.
+func TestATimerThatSetsItselfInFrontOfOthersEndsWithTheSource(t *testing.T) {
+	calls := 0
+	beat := func(name string) Processing { // each minute after the first row of a key
+		return Processing{Name: name, Keys: []string{"host"}, TimeToLive: time.Hour, Columns: []Column{{Name: "host", Kind: Text}},
+			State: func() any { return new(bool) },
+			Row: func(c *Context, s any, _ Row) error {
+				if armed := s.(*bool); !*armed {
+					*armed = true
+					c.SetTimer(c.Time().Add(time.Minute))
+				}
+				return nil
+			},
+			Timer: func(c *Context, _ any, at time.Time) error {
+				if calls++; calls > 1000 {
+					return errors.New("the timers have no end")
+				}
+				c.SetTimer(at.Add(time.Minute))
+				return c.Emit(c.Key()[0])
+			}}
+	}
+	count := func(q *Query, w Window) *Query { return q.GroupBy("host").Window(w).Agg(Count("n")) }
+	minutes := Tumbling(time.Minute)
+	hosts := func() *Query {
+		return timed(`{"host":"x","at":"2026-03-01T12:00:00Z"}
+			{"host":"x","at":"2026-03-01T12:02:30Z"}`).Watermark(0)
+	}
+	other := timed(`{"host":"x","at":"2026-03-01T12:01:00Z"}`).Watermark(0).Select("host")
+	for _, test := range []struct {
+		name  string
+		q     *Query
+		calls int
+		want  string
+	}{
+		{"a window", count(hosts().Process(beat("a")), minutes), 3, `host,window_start,window_end,n
+			x,2026-03-01T12:01:00Z,2026-03-01T12:02:00Z,1
+			x,2026-03-01T12:02:00Z,2026-03-01T12:03:00Z,1
+			x,2026-03-01T12:03:00Z,2026-03-01T12:04:00Z,1`},
+		{"a session", count(hosts().Process(beat("a")), Session(30*time.Second)), 3, `host,window_start,window_end,n
+			x,2026-03-01T12:01:00Z,2026-03-01T12:01:30Z,1
+			x,2026-03-01T12:02:00Z,2026-03-01T12:02:30Z,1
+			x,2026-03-01T12:03:00Z,2026-03-01T12:03:30Z,1`},
+		{"a process", hosts().Process(beat("a")).Process(beat("b")), 6, `host
+			x
+			x
+			x`},
+		{"a process and a window", count(hosts().Process(beat("a")).Process(beat("b")), minutes), 6, `host,window_start,window_end,n
+			x,2026-03-01T12:02:00Z,2026-03-01T12:03:00Z,1
+			x,2026-03-01T12:03:00Z,2026-03-01T12:04:00Z,1
+			x,2026-03-01T12:04:00Z,2026-03-01T12:05:00Z,1`},
+		{"a join", hosts().Process(beat("a")).LeftJoin(other.With("y", Literal(1)), Same("host"), Within{30 * time.Second, 30 * time.Second}), 3, `host,y
+			x,
+			x,
+			x,1`},
+	} {
+		calls = 0
+		got, _ := run(t, test.q)
+		want(t, got, test.want)
+		if calls != test.calls {
+			t.Errorf("%s: got %d calls of timers, want %d", test.name, calls, test.calls)
+		}
+	}
+	calls = 0 // windows on both sides: the process between them gets a row for each minute that has one
+	if _, rows := run(t, count(count(hosts(), minutes).Process(beat("a")), minutes)); calls == 0 || calls > 10 {
+		t.Errorf("between windows: got %d calls and %v, want a few", calls, rows)
 	}
 }
 

@@ -72,12 +72,13 @@ func (c *Context) Time() int64 { return c.t }
 // Watermark is how far event time has come: for a row, in its own partition, if that is further.
 func (c *Context) Watermark() int64 { return c.p.env.passed(c.p.watermark) }
 
-// SetTimer calls Timer for this key once the watermark has passed an event time; see Drain for the end.
+// SetTimer calls Timer for this key once the watermark has passed an event time; see Finish for the end.
 func (c *Context) SetTimer(at int64) {
-	if !c.p.over {
-		c.key.until = max(c.key.until, at)
-		c.p.set(timer{at: at, key: c.key})
+	if c.p.finished && c.t > c.p.latest {
+		return
 	}
+	c.key.until = max(c.key.until, at)
+	c.p.set(timer{at: at, key: c.key})
 }
 
 // Fail ends the query with an error.
@@ -129,7 +130,7 @@ type Processor struct {
 	rung      []timer  // empty but in Clock
 	watermark int64
 	latest    int64 // event time of all rows
-	over      bool  // no more timers are taken
+	finished  bool  // no more rows come
 	bytes     []byte
 	row       Row
 	log       *changelog.Log
@@ -274,11 +275,17 @@ func (p *Processor) call(d timer) error {
 	return p.env.as(d.key.come, p.hold, ring)
 }
 
-// Drain implements Op: timers of event time that are left are called, those of the clock are not. Event time goes on to the last row's; of what is
-// due later only timers that are set by then are called, or a timer that sets itself again would be called for ever.
+// Finish tells that no more rows come. Event time then goes on to the last row's; of what is due later only timers that are set by then are called,
+// or a timer that sets itself again would be called for ever.
+func (p *Processor) Finish() { p.finished = true }
+
+// Finished tells whether Finish was called.
+func (p *Processor) Finished() bool { return p.finished }
+
+// Drain implements Op: timers of event time that are left are called, those of the clock are not.
 func (p *Processor) Drain() {
+	p.Finish()
 	p.Advance(p.latest)
-	p.over = true
 	p.Advance(math.MaxInt64)
 }
 
