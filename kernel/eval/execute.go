@@ -61,6 +61,8 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	}
 	if o.panicked != nil || exit != nil && exit.Own {
 		p.stopped(t, t.endedAt(o.trace))
+	} else {
+		p.stopped(t, 0)
 	}
 	if exit != nil {
 		return p.exitFault(exit, o)
@@ -253,12 +255,17 @@ func ownLine(cell string, trace []primitive.Frame) int {
 	return 0
 }
 
-// stopped forgets what a cell that ended at a line has not come to declare.
+// stopped forgets what a cell has not come to declare that failed at a line, or ended by a return or after a panic that it recovered, with line 0.
 func (p *Program) stopped(t text, line int) {
-	if line == 0 || len(t.list) == 0 {
+	tells := check.Tells(t.list)
+	if line == 0 && !tells || len(t.list) == 0 {
 		return
 	}
-	notes := p.scope.Stopped(t.name, t.list, line, func(v *types.Var) bool {
+	end := check.End{Line: line}
+	if tells {
+		end.Ran = p.machine.HasRan(t.task.request.Cell)
+	}
+	notes := p.scope.Stopped(t.name, t.list, end, func(v *types.Var) bool {
 		at := p.variable(p.lowerer.Place(v))
 		return !at.IsValid() || at.IsZero()
 	})

@@ -45,6 +45,7 @@ func TestStoppedCell(t *testing.T) {
 		{"in a deferred call", "", "defer func() { panic(\"no\") }()\nzz := []int{1}\nyy := 2", "fmt.Print(zz, yy)", "[1] 2"},
 		{"in a deferred function", "func f() { panic(\"no\") }", "defer f()\nzz := []int{1}", "fmt.Print(zz)", "[1]"},
 		{"in a deferred call, behind a panic", "", "defer func() { panic(recover()) }()\na := 1\npanic(a)\nzz := []int{1}", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"zero behind a deferred call that fails", "", "defer func() { panic(\"no\") }()\nzz := 0", "fmt.Print(zz)", "0"},
 		{"in a group", "", "var (\n\ta = 1\n\tzz = must(strconv.Atoi(\"q\"))\n)", "fmt.Print(a)", "1"},
 		{"behind in a group", "", "var (\n\ta = must(strconv.Atoi(\"q\"))\n\tzz = 1\n)", "zz", "undefined: zz (cell 2 ended before it declared it)"},
 		{"in a loop", "", "a := 0\nfor {\n\ta++\n\tif a > 3 {\n\t\tpanic(a)\n\t}\n}\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
@@ -73,20 +74,55 @@ func TestStoppedCell(t *testing.T) {
 			if r := n.run(c.code); r.Err == nil {
 				t.Fatal("the cell did not fail")
 			}
-			n.forget()
-			r := n.run(c.use)
-			if r.Err == nil {
-				if got := n.stream("stdout"); got != c.want {
-					t.Errorf("got %q, want %q", got, c.want)
-				}
-				return
-			}
-			if !strings.HasSuffix(r.Err.Value, c.want) {
-				t.Errorf("got %q, want %q", r.Err.Value, c.want)
-			}
-			if n.ok("zz := []string{\"again\"}", "fmt.Print(zz)"); !strings.HasSuffix(n.stream("stdout"), "[again]") {
-				t.Errorf("declared after that: got %q", n.stream("stdout"))
-			}
+			n.meets(t, c.use, c.want)
 		})
+	}
+}
+
+// TestLeftCell: so it is where a cell ends early without an error.
+func TestLeftCell(t *testing.T) {
+	for _, c := range []struct {
+		name, code, use string
+		want            string // as above
+	}{
+		{"by return", "v := 1\nif v > 0 {\n\treturn\n}\nzz := v + 10", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared before a return", "v := 1\nif v > 0 {\n\treturn\n}\nzz := v + 10", "fmt.Print(v)", "1"},
+		{"no return after all", "v := 1\nif v > 1 {\n\treturn\n}\nzz, yy := 0, v-1\nvar xx int", "fmt.Print(zz, yy, xx)", "0 0 0"},
+		{"by return on one line", "v := 1; if v > 0 { return }; zz := v + 10", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"by return in a loop", "for i := range 5 {\n\tif i == 3 {\n\t\treturn\n\t}\n}\nzz := 1", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"by return, a function that uses it, afterwards", "func f() int { return zz * 2 }\nif len(os.Args) > 0 {\n\treturn\n}\nvar zz = 5", "zz := 20\nfmt.Print(f())", "40"},
+		{"by return, compiled", "type T struct{ n int }\na := T{1}\nif a.n == 1 {\n\treturn\n}\nzz := T{5}", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"by return behind a magic", "%cd .\na := 1\nif a == 1 {\n\treturn\n}\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared in front of a magic", "yy := 0\n%cd .\na := 1\nif a == 1 {\n\treturn\n}\nzz := 5", "fmt.Print(yy, a)", "0 1"},
+		{"a recovered panic", "defer func() { recover() }()\na := 0\npanic(1)\nzz := 2", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared before a recovered panic", "defer func() { recover() }()\na := 0\npanic(1)\nzz := 2", "fmt.Print(a)", "0"},
+		{"a recovered panic in the declaration", "defer func() { recover() }()\na, zz := 0, must(strconv.Atoi(\"q\"))", "a", "undefined: a (cell 2 ended before it declared it)"},
+		{"a recovered panic in a group", "defer func() { recover() }()\nvar (\n\ta = 1\n\tzz = must(strconv.Atoi(\"q\"))\n)", "fmt.Print(a)", "1"},
+		{"no panic to recover", "defer func() { recover() }()\nzz := 0", "fmt.Print(zz)", "0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newConfiguredNotebook(t, eval.Config{Slow: time.Hour})
+			n.ok("", c.code)
+			n.meets(t, c.use, c.want)
+		})
+	}
+}
+
+// meets checks what the use of a variable gives: its output, or how its error ends. It can then be declared again.
+func (n *notebook) meets(t *testing.T, use, want string) {
+	t.Helper()
+	n.forget()
+	r := n.run(use)
+	if r.Err == nil {
+		if got := n.stream("stdout"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		return
+	}
+	if !strings.HasSuffix(r.Err.Value, want) {
+		t.Errorf("got %q, want %q", r.Err.Value, want)
+	}
+	if n.ok("zz := []string{\"again\"}", "fmt.Print(zz)"); !strings.HasSuffix(n.stream("stdout"), "[again]") {
+		t.Errorf("declared after that: got %q", n.stream("stdout"))
 	}
 }

@@ -51,6 +51,7 @@ type Cell struct {
 	again   map[*types.TypeName]token.Pos // where it does
 	beside  map[string]map[string]bool    // type → methods that the cell declares for it
 	methods map[*types.Func]*methodSource
+	leaving *bool // what mayLeave has found
 
 	imported map[string]string
 	dots     []string

@@ -11,9 +11,9 @@ import (
 
 // Statement is one of a cell's own, with the variables that have no value before it has run.
 type Statement struct {
-	First, Last int  // lines, from 1
-	deferred    bool // a defer: what it calls runs when others have
-	parts       int  // declarations of variables between its parentheses
+	First, Last int // lines, from 1
+	ran         int // Cell.Ran of it
+	parts       int // declarations of variables between its parentheses
 	vars        []*types.Var
 	users       map[*types.Var][]string // functions and methods of the cell that use them
 }
@@ -42,23 +42,49 @@ func (c *Cell) Continues(v *types.Var) *types.Var {
 func (c *Cell) Statements() (list []Statement) {
 	users := c.users()
 	for _, stmt := range c.Body.Body.List {
-		m := c.Moved[stmt]
+		m, ran := c.Moved[stmt], c.Ran(stmt)
 		if l, ok := stmt.(*ast.LabeledStmt); ok {
 			stmt = l.Stmt
 		}
-		if m != nil {
-			list = append(list, c.moved(stmt, m))
-			continue
-		}
 		s := c.declaring(stmt, declaredBy(stmt))
-		_, s.deferred = stmt.(*ast.DeferStmt)
-		s.parts = parts(stmt)
+		if m != nil {
+			s = c.moved(stmt, m)
+		}
+		s.ran, s.parts = ran, parts(stmt)
 		list = append(list, s)
 	}
 	for i := range list {
 		list[i].users = users
 	}
 	return list
+}
+
+// Ran is what a cell hands to the primitive of that name when a statement of its own has run that declares variables: a number that grows from
+// statement to statement. It is 0 where nothing is handed over, since only an error can end the cell before its last statement, and errors
+// have lines.
+func (c *Cell) Ran(stmt ast.Stmt) int {
+	declaring := stmt
+	if l, ok := stmt.(*ast.LabeledStmt); ok {
+		declaring = l.Stmt
+	}
+	if c.Moved[stmt] == nil && len(declaredBy(declaring)) == 0 || !c.mayLeave() {
+		return 0
+	}
+	return 1 + c.text.offset(c.scope.fset, stmt.Pos())
+}
+
+// mayLeave tells whether a return or a deferred call can end the cell early.
+func (c *Cell) mayLeave() bool {
+	if c.leaving == nil {
+		found := leaves(c.Body.Body).IsValid()
+		c.leaving = &found
+	}
+	return *c.leaving
+}
+
+// Tells tells whether the cell hands over which of its statements have run.
+func Tells(list []Statement) bool {
+	return slices.ContainsFunc(list, func(s Statement) bool { return s.ran > 0 })
 }
 
 // parts is how many declarations of variables a statement has, between parentheses.
@@ -136,30 +162,38 @@ func (c *Cell) users() map[*types.Var][]string {
 	return users
 }
 
-// Stopped forgets the variables of a cell that has ended at a line before it declared them: they have no meaning any more, and who asks
-// for one is told that. Where several declarations share the line nobody knows which one it was, nor how far the cell had come
-// where a deferred call may have failed; zero then tells whether a variable has no value.
-// The notes tell of the cell's functions that use such a variable.
-func (s *Scope) Stopped(cell string, list []Statement, line int, zero func(v *types.Var) bool) (notes []string) {
-	at := func(st Statement) bool { return st.First <= line && line <= st.Last }
-	several, deferred := 0, false
+// End is how far a cell has come.
+type End struct {
+	Line int // at which it failed; 0: that is not known, or it has not failed
+	Ran  int // the greatest number that it has handed over, see Cell.Ran
+}
+
+// before tells whether a cell has ended before it gave a variable of a statement its value. Of several declarations that share the last line, or
+// a pair of parentheses, nobody knows which one it was: zero then tells whether a variable has no value.
+func (e End) before(s Statement, v *types.Var, shared bool, zero func(v *types.Var) bool) bool {
+	if s.ran > 0 {
+		return s.ran > e.Ran && (s.parts <= 1 || zero(v))
+	}
+	return e.Line > 0 && e.Line <= s.Last && (s.First > e.Line || !shared || zero(v))
+}
+
+// Stopped forgets the variables of a cell that has ended before it declared them: they have no meaning any more, and who asks
+// for one is told that. The notes tell of the cell's functions that use such a variable.
+func (s *Scope) Stopped(cell string, list []Statement, end End, zero func(v *types.Var) bool) (notes []string) {
+	sharing := 0
 	for _, st := range list {
-		if at(st) {
-			several += max(st.parts, 1)
+		if st.First <= end.Line && end.Line <= st.Last {
+			sharing += max(st.parts, 1)
 		}
-		deferred = deferred || st.deferred && st.First <= line
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var gone []string
 	defer func() { s.sleep(cell, gone) }()
 	for _, st := range list {
-		if st.Last < line {
-			continue
-		}
 		for _, v := range st.vars {
 			name := v.Name()
-			if s.objects[name] != types.Object(v) || (deferred || at(st) && several > 1) && !zero(v) {
+			if s.objects[name] != types.Object(v) || !end.before(st, v, sharing > 1, zero) {
 				continue
 			}
 			delete(s.objects, name)

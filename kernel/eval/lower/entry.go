@@ -36,6 +36,9 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 				continue
 			}
 			body.cellStmt(stmt)
+			if n := c.Ran(stmt); n > 0 {
+				body.line("%s.Ran(%d, %d)", runtimeAlias, serial, n)
+			}
 			body.unread(stmt)
 		}
 		initialise()

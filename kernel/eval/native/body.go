@@ -38,6 +38,9 @@ func (w *writer) run(inits []string) string {
 		default:
 			b.WriteString(w.outer(stmt))
 		}
+		if n := w.cell.Ran(stmt); n > 0 {
+			fmt.Fprintf(&b, "; %s.Ran(%d, %d)", machineName, w.serial, n)
+		}
 		if text := w.unread(stmt); text != "" {
 			b.WriteString("; " + text)
 		}

@@ -57,6 +57,7 @@ type Machine struct {
 	depth depths
 
 	shown map[int64][]any       // by cell; guarded by mu
+	ran   map[int64]int         // by cell, see Ran; guarded by mu
 	cells map[*cellio.Run]int64 // the goroutine that began each run; guarded by mu
 	trace *Trace
 
@@ -102,6 +103,7 @@ func New(c Config) *Machine {
 		interrupts: map[*cellio.Run]bool{},
 		left:       map[*cellio.Run]bool{},
 		shown:      map[int64][]any{},
+		ran:        map[int64]int{},
 		cells:      map[*cellio.Run]int64{},
 		exited:     map[*cellio.Run]*Exited{},
 	}
@@ -144,6 +146,22 @@ func (m *Machine) Shown(cell int64) []any {
 	values := m.shown[cell]
 	delete(m.shown, cell)
 	return values
+}
+
+// Ran takes how far a cell has come, a number that grows from statement to statement.
+func (m *Machine) Ran(cell int64, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ran[cell] = max(m.ran[cell], n)
+}
+
+// HasRan returns the greatest number that a cell has handed to Ran, once; 0 without one.
+func (m *Machine) HasRan(cell int64) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.ran[cell]
+	delete(m.ran, cell)
+	return n
 }
 
 // Value returns its argument. Passing through a compiled function turns a function of the interpreter into a value that

@@ -45,6 +45,8 @@ type Machine interface {
 	Fuzz(f any) any
 	// Unread tells the user of an error that a variable was set to and that nothing reads.
 	Unread(name string, err error)
+	// Ran takes how far the cell has come.
+	Ran(cell int64, n int)
 	// ShowOf returns the function that takes the values of the cell's last expression.
 	ShowOf(cell int64) func(values ...any)
 
