@@ -30,7 +30,7 @@ formatted() {
   [ -z "$bad" ] || { echo "not formatted by gofmt:"; echo "$bad"; return 1; }
 }
 
-session='TestEmbed|TestMove|TestRunAgain|TestTypeMade|TestDroppedMethods|TestRefusedCellKeeps|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestTests$|TestBench$|TestInterruptedTests|TestExitOfTests|TestDrawnByItself|TestCompleteInStrings|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|TestRoom$|TestStoppedCell|TestFunctionValues|TestPkgPath|TestShownNames|TestFuncNames|TestPrintRemarks|TestWaiting|TestRefusedCellWaits|While'
+session='TestEmbed|TestMove|TestRunAgain|TestImportTakes|TestLeftCell|TestTypeMade|TestDroppedMethods|TestRefusedCellKeeps|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestTests$|TestBench$|TestInterruptedTests|TestExitOfTests|TestDrawnByItself|TestCompleteInStrings|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|TestRoom$|TestStoppedCell|TestFunctionValues|TestPkgPath|TestShownNames|TestFuncNames|TestPrintRemarks|TestWaiting|TestRefusedCellWaits|While'
 
 compiled() { # the cell engine's tests of what cells mean, again with cells compiled
   if ! command -v "${CC:-gcc}" cc clang > /dev/null; then

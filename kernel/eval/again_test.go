@@ -174,3 +174,36 @@ func TestRefusedCellKeepsMethods(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestImportTakesName: a package that a cell imports takes the name of what an earlier cell declared, as a declaration would, and functions that
+// use that go on as they were. A declaration takes it back.
+func TestImportTakesName(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cells []string
+		want  string
+	}{
+		{"a function's", []string{"func path() string { return \"x\" }\nfunc use() string { return path() + \"!\" }",
+			"import \"path\"\nfmt.Print(path.Base(\"/a/b\"), use())", "fmt.Print(path.Base(\"/c\"), use())"}, "bx!cx!"},
+		{"a variable's, and back", []string{"path := \"x\"", "import \"path\"\nfmt.Print(path.Base(\"/a/b\"))", "fmt.Print(path.Base(\"/c\"))",
+			"path := 3\nfmt.Print(path)"}, "bc3"},
+		{"a type's", []string{"type path struct{ n int }\nfunc (p path) M() int { return p.n }\nv := path{3}",
+			"import \"path\"\nfmt.Print(path.Base(\"/a/b\"), v.M())", "fmt.Print(path.Base(\"/c\"), v)"}, "b3c{3}"},
+		{"a constant's, renamed", []string{"const sc = 3\nfunc f() int { return sc }", "import sc \"strconv\"\nfunc g() string { return sc.Itoa(f()) }\nfmt.Print(g())",
+			"fmt.Print(sc.Itoa(1))"}, "31"},
+		{"a function's, beside a new method", []string{"type T struct{ n int }\nfunc path() string { return \"x\" }\nfunc use() string { return path() + \"!\" }\nt := T{1}",
+			"import \"path\"\nfunc (t T) Base() string { return path.Base(\"/a/b\") }\nfmt.Print(t.Base(), use())", "fmt.Print(use(), path.Base(\"/c\"), t.Base())"}, "bx!x!cb"},
+		{"one that a method names", []string{"type T struct{}\nfunc (T) A() string { return path }\nvar path = \"p\"",
+			"import \"path\"\nfunc (T) B() string { return path.Base(\"/a/b\") }\nfmt.Print(T{}.A(), T{}.B())"}, "pb"},
+		{"a package's that a method names", []string{"import \"path\"\ntype T struct{}\nfunc (T) A() string { return path.Base(\"/x/y\") }",
+			"path := \"p\"\nfunc (T) B() string { return path }\nfmt.Print(T{}.A(), T{}.B())"}, "yp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(c.cells...)
+			if got := n.stream("stdout"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -196,7 +196,7 @@ func (b *builder) wrapNames() {
 	}
 }
 
-// insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep
+// insertObjects makes the session's objects visible in a package, except where the cell declares or imports the name anew. They keep
 // their own package objects, which have the same path, so that unexported fields stay accessible.
 func (b *builder) insertObjects(pkg *types.Package) {
 	used := maps.Clone(b.recalled)
@@ -209,7 +209,7 @@ func (b *builder) insertObjects(pkg *types.Package) {
 		}
 	}
 	for name := range used {
-		if o := b.objects[name]; o != nil && !b.declared[name] {
+		if o := b.objects[name]; o != nil && !b.declared[name] && b.cell.imported[name] == "" {
 			pkg.Scope().Insert(o)
 		}
 	}
