@@ -75,7 +75,8 @@ func (t *Table) Strings(name string) ([]string, error) {
 
 // Value returns what stands in a row, counted from 0, and a column: int64, float64, string, bool, time.Time, time.Duration
 // or what was put in; nil where the value is missing. A row or a column that there is not is a panic with an error, as an index out of
-// range is: inside a Filter a nil would compare as different and drop every row.
+// range is: inside a Filter a nil would compare as different and drop every row. Go compares what an any holds by type first, so
+// t.Value(i, "n") == 3 is never true of an int64: compare with int64(3).
 func (t *Table) Value(row int, name string) any {
 	c, err := t.find(name)
 	if err == nil {
