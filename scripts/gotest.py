@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> int:
-    command = ["go", "test", "-json", "-timeout", "10m", *sys.argv[1:]]
+    command = ["go", "test", "-json", "-timeout", "20m", *sys.argv[1:]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = collections.defaultdict(list)  # (package, test) -> lines
     ended = collections.Counter()

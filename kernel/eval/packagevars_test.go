@@ -1,9 +1,18 @@
 package eval_test
 
-import "testing"
+import (
+	"flag"
+	"image"
+	"net/http"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
 
 // TestPackageVariables: what a cell assigns to a variable of a package stands there, whatever expression it is.
 func TestPackageVariables(t *testing.T) {
+	keepPackageVariables(t)
 	for _, c := range []struct{ name, cell, want string }{
 		{"a call", "time.Local = time.FixedZone(\"X\", 3600)\nfmt.Print(time.Local)", "X"},
 		{"a literal", "os.Args = []string{\"x\", \"-q\", \"7\"}\nfmt.Print(os.Args)", "[x -q 7]"},
@@ -42,4 +51,13 @@ func TestPackageVariables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// keepPackageVariables gives variables of this process that the cells above assign their values back: with another profile rate each allocation
+// walks the stack, which takes tests of deep recursions minutes.
+func keepPackageVariables(t *testing.T) {
+	local, args, mux, usage, black, rate := time.Local, os.Args, http.DefaultServeMux, flag.Usage, image.Black, runtime.MemProfileRate
+	t.Cleanup(func() {
+		time.Local, os.Args, http.DefaultServeMux, flag.Usage, image.Black, runtime.MemProfileRate = local, args, mux, usage, black, rate
+	})
 }
