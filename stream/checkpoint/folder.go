@@ -63,11 +63,27 @@ func (f folder) Read(_ context.Context, unit string, epoch int64) ([]byte, error
 }
 
 // Write implements Place: the file is on the disk before it gets its name, which it gets only if no other has it.
-func (f folder) Write(_ context.Context, unit string, epoch int64, pieces [][]byte) error {
-	if err := f.write(unit, epoch, pieces); err != nil {
+//
+// A name that was free may be that of a snapshot which has been removed, since there are later ones. It then stays: nobody needs it, and where it was
+// the newest for a moment, the next one may need it.
+func (f folder) Write(ctx context.Context, unit string, epoch int64, pieces [][]byte) error {
+	err := f.write(unit, epoch, pieces)
+	if err == nil {
+		err = f.last(ctx, unit, epoch)
+	}
+	if err != nil {
 		return fmt.Errorf("checkpoint %s: write snapshot %d: %w", f, epoch, files.Full(err))
 	}
 	return nil
+}
+
+// last returns ErrTaken if there is a later snapshot of a unit.
+func (f folder) last(ctx context.Context, unit string, epoch int64) error {
+	all, err := f.List(ctx, unit)
+	if err == nil && all[len(all)-1] > epoch {
+		return ErrTaken
+	}
+	return err
 }
 
 func (f folder) write(unit string, epoch int64, pieces [][]byte) (err error) {

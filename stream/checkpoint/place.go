@@ -18,8 +18,8 @@ type Place interface {
 	List(ctx context.Context, unit string) ([]int64, error)
 	// Read returns the snapshot of an epoch as it was written.
 	Read(ctx context.Context, unit string, epoch int64) ([]byte, error)
-	// Write keeps a snapshot, for good and whole, when it returns without an error. It returns ErrTaken where there is one of that epoch already:
-	// of two processes that go on from the same snapshot only one gets further.
+	// Write keeps a snapshot, for good and whole, when it returns without an error. It returns ErrTaken where there is one of that epoch already, or of a later
+	// one: of two processes that go on from the same snapshot only one gets further, also where the other has been held up until that one has removed it.
 	Write(ctx context.Context, unit string, epoch int64, pieces [][]byte) error
 	// Remove forgets a snapshot; that it is not there is no error.
 	Remove(ctx context.Context, unit string, epoch int64) error
@@ -28,7 +28,7 @@ type Place interface {
 // ErrUnfinished tells that a copy into a place was cut short: what is there is not all, and no query goes on from it.
 var ErrUnfinished = errors.New("it is a savepoint that was cut short")
 
-// ErrTaken tells that another process has written the snapshot of an epoch.
+// ErrTaken tells that another process has written the snapshot of an epoch, or of a later one.
 var ErrTaken = errors.New("another process has gone on from this checkpoint")
 
 // Whole is the unit that is all of a query.

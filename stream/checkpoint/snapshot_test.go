@@ -74,6 +74,12 @@ func TestLoad(t *testing.T) {
 	if err := place.Write(t.Context(), Whole, 3, [][]byte{[]byte("x")}); !errors.Is(err, ErrTaken) {
 		t.Errorf("wrote epoch 3 twice: %v, want ErrTaken", err)
 	}
+	if err := place.Remove(t.Context(), Whole, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Write(t.Context(), Whole, 1, [][]byte{[]byte("x")}); !errors.Is(err, ErrTaken) {
+		t.Errorf("wrote epoch 1, which was removed, behind epoch 3: %v, want ErrTaken", err)
+	}
 }
 
 // TestWrong damages the newest snapshot, and all of them, in each way that there is.

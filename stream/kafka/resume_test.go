@@ -349,6 +349,9 @@ func TestSnapshots(t *testing.T) {
 	if epochs, err := open("race").List(t.Context(), "u"); !slices.Equal(epochs, []int64{2}) || err != nil {
 		t.Errorf("after Remove: %v, %v", epochs, err)
 	}
+	if err := two.Write(t.Context(), "u", 1, [][]byte{[]byte("late")}); !errors.Is(err, checkpoint.ErrTaken) {
+		t.Errorf("epoch 1, which was removed, written behind epoch 2: %v, want ErrTaken", err)
+	}
 
 	moves(t, addr, topic, 10_000)
 	cfg := Config{Brokers: []string{addr}, Topic: topic, FetchBytes: 16 << 10, Until: closed()}

@@ -142,7 +142,7 @@ func (s *Snapshots) Write(ctx context.Context, unit string, epoch int64, pieces 
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
-	if w := s.of[unit][epoch]; w != nil && w.owner != "" {
+	if w := s.of[unit][epoch]; w != nil && w.owner != "" || s.later(unit, epoch) {
 		return checkpoint.ErrTaken
 	}
 	all := slices.Concat(pieces...)
@@ -167,7 +167,20 @@ func (s *Snapshots) Write(ctx context.Context, unit string, epoch int64, pieces 
 	if w := s.of[unit][epoch]; w == nil || w.owner != s.writer {
 		return errors.Join(checkpoint.ErrTaken, s.erase(ctx, unit, epoch, s.writer))
 	}
+	if s.later(unit, epoch) { // which may need this one, if it was the newest for a moment
+		return checkpoint.ErrTaken
+	}
 	return nil
+}
+
+// later tells whether there is a snapshot of a later epoch: this one's number may be free only because its snapshot was removed.
+func (s *Snapshots) later(unit string, epoch int64) bool {
+	for at, w := range s.of[unit] {
+		if at > epoch && w.owner != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // settle waits until what was sent is in the topic. Where ctx ends meanwhile it waits a little longer: a snapshot that came after a next process has looked
