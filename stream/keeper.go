@@ -274,7 +274,11 @@ func (k *keeper) through(e *endedEpoch) error {
 	}
 	before := u.header.Base
 	u.header, u.number = h, h.Epoch
-	if err := k.give(u, e.rows, e.letters); k.shared && errors.Is(err, ErrTakenOver) {
+	err := k.goBack(u)
+	if err == nil {
+		err = k.give(u, e.rows, e.letters)
+	}
+	if k.shared && errors.Is(err, ErrTakenOver) {
 		u.lost.Store(true)
 		return nil
 	} else if err != nil {
@@ -344,7 +348,7 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 		if failed == nil {
 			failed = k.stands(u, sink, mark, written)
 		}
-		if failed == nil {
+		if failed == nil && u.own {
 			failed = k.revert(u, sink)
 		}
 		if failed != nil || written >= epoch {

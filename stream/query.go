@@ -11,6 +11,7 @@ import (
 	"cancha/internal/callback"
 	"cancha/internal/cellio"
 	"cancha/stream/checkpoint"
+	"cancha/stream/internal/lineage"
 	"cancha/stream/plan"
 )
 
@@ -71,8 +72,9 @@ type Resumer interface {
 }
 
 // Reverter is a Resumer that can go back: what it has of epochs behind the snapshot, which come again, it takes off. Its Resume says by an error that it
-// cannot, and else changes nothing that is there. Revert does, once all sinks of the query have agreed, so that a query that is refused leaves all of them as
-// they were. A note is what a user should know; empty: nothing.
+// cannot, and else changes nothing that is there. Revert does, once all sinks of the query have agreed and the run has taken a snapshot of the unit: so a query that is
+// refused leaves all of them as they were, and so does a process that has lost the unit to another one, which may have written what it would take off. Before it
+// comes no Write but one of the rows of the snapshot that the run goes on from. A note is what a user should know; empty: nothing.
 type Reverter interface {
 	Resumer
 	Revert(ctx context.Context, unit string) (note string, err error)
@@ -94,7 +96,7 @@ type Marked interface {
 }
 
 // ErrTakenOver is part of the error of a Resumer's Write where another process has gone on with the unit: what was to be written is that one's.
-var ErrTakenOver = errors.New("another process has gone on with this query")
+var ErrTakenOver = lineage.ErrTakenOver
 
 // Mark is how far a sink has come, as a checkpoint knows it.
 type Mark struct {

@@ -35,7 +35,11 @@ func (r *Running) resume(ctx context.Context) error {
 	}
 	u := r.units[0]
 	err := k.restore(ctx, u)
-	if err == nil && !k.over {
+	switch {
+	case err != nil:
+	case k.over:
+		err = k.goBack(u) // there is no snapshot to come
+	default:
 		err = k.epoch(false, true) // the place can be written to, and knows where the sinks begin
 	}
 	if err != nil {
@@ -58,7 +62,18 @@ func (k *keeper) restore(ctx context.Context, u *unit) error {
 	if err == nil && state != nil {
 		err = k.again(u, state)
 	}
+	if err == nil && state != nil {
+		k.count(u)
+	}
 	return err
+}
+
+// count makes a unit's rows and records those of the run.
+func (k *keeper) count(u *unit) {
+	k.r.total.Add(u.results.total)
+	if k.r.limited {
+		k.r.remaining.Add(-u.header.Portion)
+	}
 }
 
 // resumable refuses what no checkpoint can hold.
@@ -92,13 +107,9 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 			return fmt.Errorf("checkpoint %s: snapshot %d: section %q: %w", k.place, s.Header.Epoch, name, err)
 		}
 	}
-	k.r.total.Add(u.results.total)
 	if k.r.limited || k.shared {
 		u.handled.Store(s.Header.Portion)
 		u.counting = s.Header.Portion > 0
-	}
-	if k.r.limited {
-		k.r.remaining.Add(-s.Header.Portion)
 	}
 	if u.over = s.Header.Ended; u.over && !k.shared {
 		k.over = true
@@ -256,8 +267,8 @@ func (n *lane) load(p *checkpoint.Part) error {
 	return nil
 }
 
-// open opens the sinks where the checkpoint has left them, and has those go back that can, once all have been found to go on. If one fails, those that were
-// opened before it for this unit alone are closed; others still have rows to come, of other units.
+// open opens the sinks where the checkpoint has left them. If one fails, those that were opened before it for this unit alone are closed; others still have rows
+// to come, of other units.
 func (k *keeper) open(ctx context.Context, u *unit) error {
 	q, known := k.r.query, slices.Clone(u.header.Sinks)
 	u.sinks = make([]checkpoint.Sink, len(k.opened))
@@ -280,11 +291,6 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 		fresh[i] = !k.opened[i]
 		k.opened[i] = true
 	}
-	for _, sink := range q.outlets() {
-		if err := k.revert(u, sink); err != nil {
-			return failed(err)
-		}
-	}
 	return nil
 }
 
@@ -299,6 +305,20 @@ func (k *keeper) mark(u *unit, has *checkpoint.Sink) Mark {
 		m.Wrote = EpochID{has.Run, has.Epoch}
 	}
 	return m
+}
+
+// goBack has the sinks that can go back to the snapshot that the run has gone on from, the first time.
+func (k *keeper) goBack(u *unit) error {
+	if u.own {
+		return nil
+	}
+	for _, sink := range k.r.query.outlets() {
+		if err := k.revert(u, sink); err != nil {
+			return fmt.Errorf("open a sink: %w", err)
+		}
+	}
+	u.own = true
+	return nil
 }
 
 // revert has a sink that can go back do so.

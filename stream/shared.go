@@ -133,6 +133,9 @@ func (p probing) Open(ctx context.Context, columns []Column) error {
 //
 // A sink may wait for what is away, until the query is stopped: then the partition is left to whoever has it next.
 //
+// The process that had it before may still be at it: where that has taken a snapshot meanwhile, the sinks have more than the one before knows, and it is asked for
+// anew.
+//
 // It waits for an epoch that is on its way. Time may have made rows ready since Release, and ended an epoch with them: between its snapshot and through the
 // partition would look like another process's, and be taken over anew while its sinks get the rows.
 func (k *keeper) claim(in *input, p Partition) (*lane, error) {
@@ -149,12 +152,20 @@ func (k *keeper) claim(in *input, p Partition) (*lane, error) {
 		}
 		r.drop(in, p)
 	}
-	u := r.newUnit(unitName(p))
-	u.partition = p
-	if err := k.restore(r.reading, u); err != nil {
-		return nil, cmp.Or(context.Cause(r.reading), err)
+	for {
+		u := r.newUnit(unitName(p))
+		u.partition = p
+		before, err := k.newest(u)
+		if err == nil {
+			err = k.restore(r.reading, u)
+		}
+		if err == nil {
+			return r.adopt(in, p, u)
+		}
+		if after, failed := k.newest(u); r.reading.Err() != nil || failed != nil || after == before {
+			return nil, cmp.Or(context.Cause(r.reading), err)
+		}
 	}
-	return r.adopt(in, p, u)
 }
 
 // newest is the epoch of the newest snapshot that there is of a unit.

@@ -30,6 +30,7 @@ type unit struct {
 	kept   int64             // the first snapshot that is still kept
 	room   map[string][]byte // what the sections of the newest snapshot lie in
 	sinks  []checkpoint.Sink // as they are now, those of dead letters behind the others
+	own    bool              // the newest snapshot is of this run, and the sinks have gone back to it
 
 	over bool        // its source had come to its end, and all was given out, before this run
 	lost atomic.Bool // another process has gone on from its snapshot

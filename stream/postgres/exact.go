@@ -127,15 +127,16 @@ func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, er
 		if written, err = s.beginUnit(u, mark, others); err != nil {
 			return 0, err
 		}
-	case u.there.path.Has(at.Run, at.Number) && last.Number > at.Number && len(s.cfg().Key) > 0:
+	case s.behind(u, at):
 		u.path, written = u.there.path.Back(at.Run, at.Number), at.Number // whose rows are there, or later ones of their keys
-		u.back = &entry{true, at.Number, u.path, u.there.of}
-		u.note = fmt.Sprintf("Table %s has rows of %s up to epoch %d, and the query goes on from epoch %d: the rows behind that come again and replace those of their keys.",
-			s.cfg().Table, mark.Unit, last.Number, at.Number)
+		s.back(u, at)
 	case last == short(at):
 		u.path, written = u.there.path.Back(at.Run, at.Number), at.Number
 	case mark.Wrote != (stream.EpochID{}) && last == short(mark.Wrote), last.Run == "" && mark.Wrote == (stream.EpochID{}) && last.Number <= at.Number:
 		u.path, written = append(u.there.path.Back(last.Run, last.Number), u.path...), max(mark.Epoch, last.Number)
+	case s.behind(u, mark.Wrote): // a run that has gone back to it has taken a snapshot, and died before it came to the table
+		u.path, written = u.there.path.Through(mark.Wrote.Run, mark.Wrote.Number, at.Run, at.Number), mark.Wrote.Number
+		s.back(u, mark.Wrote)
 	default:
 		return 0, fmt.Errorf("it has the rows of %s up to epoch %d, and they are not those that the checkpoint knows, which is of epoch %d: what comes behind it is there already, "+
 			"or is of a query that has gone on from elsewhere; go on from the checkpoint that wrote it last, or write to another table, which gets the rows from now on. "+
@@ -143,6 +144,18 @@ func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, er
 	}
 	u.path = u.path.On(mark.Run)
 	return written, nil
+}
+
+// behind tells whether a table with a key has an epoch, and later ones whose rows come again.
+func (s *sink) behind(u *writing, id stream.EpochID) bool {
+	return len(s.cfg().Key) > 0 && u.there.path.Has(id.Run, id.Number) && u.there.epoch > id.Number
+}
+
+// back has Revert go back to an epoch.
+func (s *sink) back(u *writing, id stream.EpochID) {
+	u.back = &entry{true, id.Number, u.there.path.Back(id.Run, id.Number), u.there.of}
+	u.note = fmt.Sprintf("Table %s has rows of %s up to epoch %d, and the query goes on from epoch %d: the rows behind that come again and replace those of their keys.",
+		s.cfg().Table, u.unit, u.there.epoch, id.Number)
 }
 
 // beginUnit begins with a unit of which the table has nothing.
@@ -336,7 +349,7 @@ func (s *sink) note(ctx context.Context, u *writing, id stream.EpochID) (fresh b
 	}
 	switch {
 	case e.epoch == id.Number && e.path.Of(e.epoch) == lineage.Short(id.Run):
-		u.there = e
+		u.there, u.back = e, nil
 		return false, nil
 	case e.epoch != u.there.epoch || u.there.epoch > 0 && e.path.String() != u.there.path.String():
 		return false, fmt.Errorf("%w: table %s has the rows of %s up to epoch %d now", stream.ErrTakenOver, s.cfg().Table, u.unit, e.epoch)
@@ -373,7 +386,7 @@ func (s *sink) writeEpoch(ctx context.Context, epoch int64, rows *stream.Rows) e
 		err = fmt.Errorf("the server answered COMMIT with %s", results[0].CommandTag)
 	}
 	if err == nil && fresh {
-		u.there = entry{true, epoch, u.path, u.is}
+		u.there, u.back = entry{true, epoch, u.path, u.is}, nil
 	}
 	return err
 }

@@ -55,13 +55,18 @@ func TestExact(t *testing.T) {
 func TestGoneBackBeforeARow(t *testing.T) {
 	d := server(t)
 	sink := newSink(Config{URL: d.url, Table: "sold", Create: true, Key: []string{"shop"}})
-	resume := func(mark stream.Mark) {
+	open := func(mark stream.Mark) (written int64) {
 		t.Helper()
 		mark.Query, mark.Unit, mark.Known = "q", checkpoint.Whole, true
 		written, err := sink.Resume(t.Context(), shops().Columns, mark)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return written
+	}
+	resume := func(mark stream.Mark) {
+		t.Helper()
+		written := open(mark)
 		if _, err := sink.Revert(t.Context(), checkpoint.Whole); err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +100,16 @@ func TestGoneBackBeforeARow(t *testing.T) {
 	end()
 	d.want("SELECT epoch, runs FROM cancha_epochs", "10|first:6 second:8 third:*")
 	d.want("SELECT * FROM sold", "a|3")
+
+	open(stream.Mark{Run: "fourth", Epoch: 6, Wrote: savepoint, Snapshot: savepoint}) // it takes a snapshot of epoch 7, and dies before it goes back
+	end()
+	resume(stream.Mark{Run: "fifth", Epoch: 6, Wrote: savepoint, Snapshot: stream.EpochID{Run: "fourth", Number: 7}})
+	d.want("SELECT epoch, runs FROM cancha_epochs", "6|first:6")
+	write("fourth", 7, 4)
+	write("fifth", 8, 5)
+	end()
+	d.want("SELECT epoch, runs FROM cancha_epochs", "8|first:6 fourth:7 fifth:*")
+	d.want("SELECT * FROM sold", "a|5")
 }
 
 // TestUnitsOfTwoProcesses: partitions that one process has now were begun by others, each with a checkpoint of its own name. Each epoch of a unit is there

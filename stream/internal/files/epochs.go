@@ -30,11 +30,12 @@ type Epochs struct {
 // unit is a unit of a query whose files are in the folder.
 type unit struct {
 	begins string       // what the names of its files begin with
+	was    lineage.Path // as the folder was when it was opened, or as this process has written it since
 	path   lineage.Path // with the run that has it open
 	later  []string     // names of files that are not of the path, to be taken off
 	back   int64        // the epoch that it goes back to
 	note   string
-	ready  bool // nothing is to be taken off any more
+	ready  bool // it has gone back
 }
 
 // State is what a checkpoint knows of a unit in a folder: see stream.Mark.
@@ -179,11 +180,11 @@ func (c *content) meet(s State) (u *unit, last int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	u = &unit{begins: c.begins, path: path.On(s.Run), back: s.Snapshot.Number}
+	u = &unit{begins: c.begins, was: c.path, path: path.On(s.Run), back: s.Snapshot.Number}
 	kept := 0
 	for _, f := range c.files {
 		switch {
-		case !c.of(path, f.ID):
+		case !path.Has(f.Run, f.Number):
 			u.later = append(u.later, f.name)
 		case f.ID == ID{lineage.Short(s.Snapshot.Run), s.Snapshot.Number}:
 			last = f.Number
@@ -207,15 +208,8 @@ func (c *content) meet(s State) (u *unit, last int64, err error) {
 	return u, max(last, s.Epoch), nil
 }
 
-// of tells whether a file is one of a path's epochs. A folder whose path is not known has those up to the path's end.
-func (c *content) of(path lineage.Path, id ID) bool {
-	if c.known {
-		return path.Has(id.Run, id.Number)
-	}
-	return len(path) > 0 && id.Number <= path[len(path)-1].To
-}
-
-// upTo is the path of a folder up to the snapshot that the query goes on from.
+// upTo is the path of a folder up to the snapshot that the query goes on from. The folder may lack the runs behind the last rows that the snapshot knows to be
+// there: they have died before they came to it.
 func (c *content) upTo(s State) (lineage.Path, error) {
 	at := s.Snapshot
 	begins := at == ID{}
@@ -227,6 +221,8 @@ func (c *content) upTo(s State) (lineage.Path, error) {
 		return nil, nil
 	case c.known && c.path.Has(at.Run, at.Number):
 		return c.path.Back(at.Run, at.Number), nil
+	case c.known && s.Wrote != (ID{}) && c.path.Has(s.Wrote.Run, s.Wrote.Number):
+		return c.path.Through(s.Wrote.Run, s.Wrote.Number, at.Run, at.Number), nil
 	case c.known && len(c.files) > 0:
 		return nil, fmt.Errorf("the folder has been written since by a query that has not come by epoch %d of the checkpoint, "+
 			"but has gone on from an older snapshot or from another copy: go on from the checkpoint that wrote it last, or move the folder away and write to another, which gets the rows from now on", at.Number)
@@ -234,18 +230,23 @@ func (c *content) upTo(s State) (lineage.Path, error) {
 		return nil, fmt.Errorf("the checkpoint says that the folder has the rows up to epoch %d, and they are not there: put them back, "+
 			"or write to another folder, which gets the rows from now on", s.Wrote.Number)
 	}
+	if len(c.files) > 0 { // which runs they are of nobody knows any more
+		return lineage.Path{{To: at.Number}}, nil
+	}
 	return lineage.Path{{ID: lineage.Short(at.Run), To: at.Number}}, nil
 }
 
-// Revert takes off what is there of epochs behind the snapshot that the query goes on from, and notes that this run goes on. It says what it has taken off.
+// Revert takes off what is there of epochs behind the snapshot that the query goes on from, and notes that this run goes on, which must have taken a snapshot by
+// then: of several processes that go on from the same one only that one may. It says what it has taken off.
 func (e *Epochs) Revert(unit string) (note string, err error) {
-	e.mu.Lock()
-	u := e.units[unit]
-	e.mu.Unlock()
+	u := e.unit(unit)
 	if u == nil || u.ready {
 		return "", nil
 	}
-	if err := e.follow(u); err != nil {
+	if err = e.goOn(u, u.path); err == nil {
+		err = e.takeOff(u.later)
+	}
+	if err != nil {
 		return "", fmt.Errorf("go back to epoch %d: %w", u.back, Full(err))
 	}
 	u.ready = true
@@ -255,48 +256,61 @@ func (e *Epochs) Revert(unit string) (note string, err error) {
 	return u.note, nil
 }
 
-// follow writes the path, and then takes off what is not of it: whoever comes between finds that out again.
-func (e *Epochs) follow(u *unit) error {
-	path := e.pathFile(u.begins)
-	f, err := Partial(path)
+func (e *Epochs) unit(name string) *unit {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.units[name]
+}
+
+// goOn writes the path of a unit, unless another query has gone on from the same snapshot.
+func (e *Epochs) goOn(u *unit, path lineage.Path) error {
+	now, known, err := e.readPath(u.begins)
+	switch {
+	case err != nil:
+		return err
+	case known && now.String() == path.String():
+		return nil
+	case known && now.String() != u.was.String() && !path.GoesOnFrom(now): // else it is of a process whose snapshot this one goes on from
+		return fmt.Errorf("%w: it writes the folder, and has gone on from an older snapshot: of two that go on from one checkpoint and its savepoint "+
+			"only one may write to the same folder", lineage.ErrTakenOver)
+	}
+	name := e.pathFile(u.begins)
+	f, err := Partial(name)
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(u.path.String() + "\n"); err != nil {
+	if _, err := f.WriteString(path.String() + "\n"); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err := Complete(f, path); err != nil {
+	if err := Complete(f, name); err != nil {
 		return err
 	}
-	for _, name := range u.later {
+	u.was = path
+	return nil
+}
+
+// takeOff removes files, once the path is written that does not have them: whoever comes between finds them again.
+func (e *Epochs) takeOff(later []string) error {
+	for _, name := range later {
 		if err := os.Remove(filepath.Join(e.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if len(u.later) == 0 {
+	if len(later) == 0 {
 		return nil
 	}
 	return SyncFolder(e.Dir)
 }
 
-// Next returns the path of an epoch's file that is to be written; "" if it is there, with the same rows. The unit must be open.
+// Next returns the path of an epoch's file that is to be written, of this run or of the snapshot that it goes on from; "" if it is there, with the same rows. The
+// unit must be open.
 func (e *Epochs) Next(unit string, epoch int64, run string) (path string, err error) {
-	if _, err := e.Revert(unit); err != nil { // who wraps a sink may have hidden that it can
-		return "", err
-	}
-	e.mu.Lock()
-	u := e.units[unit]
-	e.mu.Unlock()
+	u := e.unit(unit)
 	if u == nil {
 		return "", fmt.Errorf("the folder is not open for %q", unit)
 	}
-	now, known, err := e.readPath(u.begins)
-	if err != nil {
+	if err := e.come(u, unit, ID{run, epoch}); err != nil {
 		return "", err
-	}
-	if known && now.String() != u.path.String() && !now.Has(run, epoch) { // whoever goes on from this very epoch wants its rows
-		return "", fmt.Errorf("another query writes the folder, which has gone on from an older snapshot: of two that go on from one checkpoint and its savepoint " +
-			"only one may write to the same folder")
 	}
 	name := fmt.Sprintf("%s%012d", u.begins, epoch)
 	if run != "" {
@@ -307,6 +321,20 @@ func (e *Epochs) Next(unit string, epoch int64, run string) (path string, err er
 		return "", err
 	}
 	return path, nil
+}
+
+// come sees to it that the path of a unit has an epoch whose rows are to be written.
+func (e *Epochs) come(u *unit, unit string, id ID) error {
+	if id.Run == e.run {
+		if _, err := e.Revert(unit); err != nil { // who wraps a sink may have hidden that it can
+			return err
+		}
+	}
+	now, _, err := e.readPath(u.begins)
+	if err != nil || now.Has(id.Run, id.Number) {
+		return err
+	}
+	return e.goOn(u, u.path.Upto(id.Run))
 }
 
 // Close ends all units.

@@ -7,15 +7,19 @@
 package lineage
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
+// ErrTakenOver is part of the error of a sink where another process has gone on with what it was to write.
+var ErrTakenOver = errors.New("another process has gone on with this query")
+
 // Run is a run of a query, as far as a sink holds its epochs.
 type Run struct {
-	ID string // see Short; empty: a version that gave runs no names
+	ID string // see Short; empty: runs of a version that gave them no names, or whose names are not known any more: each epoch is one of theirs
 	To int64  // the epoch that the next run went on from; Open: there is no next one
 }
 
@@ -25,7 +29,7 @@ const Open = math.MaxInt64
 // Path is the runs of a sink in the order in which they went on from each other.
 type Path []Run
 
-// most bounds a path. A snapshot of an older run is one that the sink knows nothing of.
+// most bounds a path: the names of older runs are forgotten.
 const most = 1000
 
 // Short is the name of a run in a path and in the names of files: the first eight letters, which are random.
@@ -35,7 +39,7 @@ func Short(run string) string { return run[:min(len(run), 8)] }
 func (p Path) at(run string, epoch int64) int {
 	from := int64(0)
 	for i, r := range p {
-		if r.ID == Short(run) && epoch > from && epoch <= r.To {
+		if (r.ID == Short(run) || r.ID == "") && epoch > from && epoch <= r.To {
 			return i
 		}
 		from = r.To
@@ -46,7 +50,7 @@ func (p Path) at(run string, epoch int64) int {
 // Has tells whether an epoch is one of the path's.
 func (p Path) Has(run string, epoch int64) bool { return p.at(run, epoch) >= 0 }
 
-// Of is the run of an epoch; empty: the path has none of that number, or of a version that gave runs no names.
+// Of is the run of an epoch; empty: the path has none of that number, or no name of its run.
 func (p Path) Of(epoch int64) string {
 	for _, r := range p {
 		if epoch <= r.To {
@@ -62,7 +66,35 @@ func (p Path) Back(run string, epoch int64) Path {
 	if at < 0 {
 		return Path{}
 	}
-	return append(append(Path{}, p[:at]...), Run{Short(run), epoch})
+	return append(append(Path{}, p[:at]...), Run{p[at].ID, epoch})
+}
+
+// Through is the path up to an epoch that it has, with the epochs of a run behind that up to another one.
+func (p Path) Through(run string, epoch int64, next string, to int64) Path {
+	return p.Back(run, epoch).On(next).Back(next, to)
+}
+
+// Upto is the path without the runs that have gone on from a run's last epochs.
+func (p Path) Upto(run string) Path {
+	for i := len(p) - 1; i > 0; i-- {
+		if p[i].ID == Short(run) {
+			return p[:i+1]
+		}
+	}
+	return p[:min(1, len(p))]
+}
+
+// GoesOnFrom tells whether the last run of another path is one of this path's, which may have gone on since: with the same epochs, for a run may come back.
+func (p Path) GoesOnFrom(other Path) bool {
+	n := len(other)
+	if n == 0 {
+		return true
+	}
+	first := int64(1)
+	if n > 1 {
+		first += other[n-2].To
+	}
+	return p.Has(other[n-1].ID, first)
 }
 
 // On is the path with a run that goes on from its end.
@@ -73,7 +105,11 @@ func (p Path) On(run string) Path {
 		return on
 	}
 	on = append(on, Run{Short(run), Open})
-	return on[max(0, len(on)-most):]
+	if more := len(on) - most; more > 0 {
+		on = on[more:]
+		on[0].ID = ""
+	}
+	return on
 }
 
 // nameless stands for a run without a name, and endless for one that nothing has gone on from.
