@@ -303,6 +303,7 @@ func TestRemoteSourceEnds(t *testing.T) {
 	far.catch = func(context.Context) error { defer close(asked); return errors.New("no such question") }
 	r = start(t, counting(source).On(far))
 	<-asked
+	until(t, func() bool { return len(r.Notes()) > 0 }) // the answer has reached the query
 	if err := r.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
