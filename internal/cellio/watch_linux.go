@@ -1,6 +1,7 @@
 package cellio
 
 import (
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -41,18 +42,38 @@ const (
 	pollIn         = 1
 )
 
+// spare are rings that no watch has. They are kept: Linux takes some 50 ms to give one back (io_destroy), and a process has as many as it had watches at once.
+var spare struct {
+	sync.Mutex
+	rings []*eventRing
+}
+
 // newWatch returns a watch of a pipe; nil where the system has none, as in some containers.
 func newWatch(fd int) *watch {
-	w := &watch{request: pollRequest{opcode: pollCommand, fd: uint32(fd), events: pollIn}}
+	ring := newRing()
+	if ring == nil {
+		return nil
+	}
+	return &watch{ring, pollRequest{opcode: pollCommand, fd: uint32(fd), events: pollIn}}
+}
+
+// newRing returns a ring that no other watch has; nil where the system has none, or has another one than we know.
+func newRing() (ring *eventRing) {
+	spare.Lock()
+	defer spare.Unlock()
+	if last := len(spare.rings) - 1; last >= 0 {
+		ring, spare.rings = spare.rings[last], spare.rings[:last]
+		return ring
+	}
 	const requests = 4
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_IO_SETUP, requests, uintptr(unsafe.Pointer(&w.ring)), 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_IO_SETUP, requests, uintptr(unsafe.Pointer(&ring)), 0); errno != 0 {
 		return nil
 	}
-	if w.ring.magic != eventRingMagic || w.ring.incompat != 0 {
-		w.close()
+	if ring.magic != eventRingMagic || ring.incompat != 0 {
+		_, _, _ = syscall.Syscall(syscall.SYS_IO_DESTROY, uintptr(unsafe.Pointer(ring)), 0, 0) // fails only for what is no ring
 		return nil
 	}
-	return w
+	return ring
 }
 
 // arm begins to watch, and reports whether it could.
@@ -68,8 +89,15 @@ func (w *watch) rang() bool {
 	return atomic.LoadUint32(&w.ring.tail) != atomic.LoadUint32(&w.ring.head)
 }
 
+// close ends the watch. A request that waits is taken back, since it would keep the pipe open; what rings once more for that may ring the next watch of the ring,
+// which then looks into its pipe for nothing. Taking back fails where nothing waits.
 func (w *watch) close() {
-	if w != nil {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_IO_DESTROY, uintptr(unsafe.Pointer(w.ring)), 0, 0) // fails only for what is no ring
+	if w == nil {
+		return
 	}
+	var event [4]uint64 // struct io_event
+	_, _, _ = syscall.RawSyscall(syscall.SYS_IO_CANCEL, uintptr(unsafe.Pointer(w.ring)), uintptr(unsafe.Pointer(&w.request)), uintptr(unsafe.Pointer(&event)))
+	spare.Lock()
+	defer spare.Unlock()
+	spare.rings = append(spare.rings, w.ring)
 }
