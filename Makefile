@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
+.PHONY: help build demo test whole test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -62,10 +62,13 @@ kernelspec: build # and the engine that compiles cells
 demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 03, 04 without a browser
 	EVENTS=$(EVENTS) scripts/demo.sh
 
-test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient
+test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient; what takes long in short
 	scripts/test.sh $(VENV)/bin/python
 
-test-all: ## "make test" and all that takes long, each with a log in out/test-all: three hours, or PARTS="stress places"
+whole: ready ## parts of "make test" with all that takes long: PARTS="go sessions conformance jobs notebooks interpreted output"
+	scripts/test.sh $(VENV)/bin/python $(PARTS)
+
+test-all: ## "make test", its parts whole, and all that takes long, each with a log in out/test-all: three hours, or PARTS="stress places"
 	scripts/test-all.sh all $(PARTS)
 
 lab: ready ## JupyterLab with the notebooks and the kernel of this checkout

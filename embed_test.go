@@ -23,6 +23,9 @@ var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/a
 // TestSourcesAreComplete: what the go command needs to build the program on any platform is in the tree, and nothing else but
 // files of the same rooms that other build tags choose.
 func TestSourcesAreComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	want, may := map[string]bool{"go.mod": true, "go.sum": true}, map[string]bool{}
 	for _, p := range platforms {
 		needs, ignored := needed(t, ".", p)

@@ -15,6 +15,9 @@ import (
 // TestTypeChecksEverywhere: the program's packages type-check for the platforms that this machine is not, each as its build tags choose its
 // files. Compiling finds little more and costs a minute for each.
 func TestTypeChecksEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, platform := range platforms[1:] { // the tests are compiled for one
 		t.Run(platform, func(t *testing.T) {
 			_, arch, _ := strings.Cut(platform, "/")

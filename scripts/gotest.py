@@ -1,11 +1,18 @@
-"""Runs "go test" and prints what it prints without -v, and what was skipped, with the reasons and a count.
+"""Runs "go test" and prints what it prints without -v, and what was skipped, with the reasons and a count. CANCHA_SLOWEST names a file for the
+slowest 50 tests.
 
     python gotest.py ./...
 """
 import collections
 import json
+import os
+import pathlib
 import subprocess
 import sys
+
+
+# Why tests are skipped of which no line is needed: with -short, and where cells are compiled.
+LONG, ONCE = "takes seconds", "the same with cells compiled"
 
 
 def main() -> int:
@@ -13,7 +20,7 @@ def main() -> int:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = collections.defaultdict(list)  # (package, test) -> lines
     ended = collections.Counter()
-    skipped = []
+    skipped, took = [], []
     for line in process.stdout:
         try:
             event = json.loads(line)
@@ -29,6 +36,8 @@ def main() -> int:
                 output[key].append(event["Output"])
         elif action in ("pass", "fail", "skip") and key[1] is not None:
             ended[action] += 1
+            if "/" not in key[1]:
+                took.append((event.get("Elapsed", 0.0), *key))
             if action == "fail":
                 print("".join(output[key]), end="")
             elif action == "skip":
@@ -37,8 +46,15 @@ def main() -> int:
     code = process.wait()
     for lines in output.values():  # of tests that never ended
         print("".join(lines), end="")
+    long = sum(why.endswith(LONG) for _, why in skipped)
     for (package, test), why in skipped:
-        print(f"skipped: {package} {test}: {why}")
+        if not why.endswith((LONG, ONCE)):
+            print(f"skipped: {package} {test}: {why}")
+    if long:
+        print(f"skipped: {long} that take seconds; \"make test-all\" runs them")
+    if table := os.environ.get("CANCHA_SLOWEST"):
+        slowest = [f"{seconds:7.1f} s  {package} {test}\n" for seconds, package, test in sorted(took, reverse=True)[:50]]
+        pathlib.Path(table).write_text("".join(slowest))
     print(f"{sum(ended.values())} Go tests: {ended['pass']} passed, {ended['fail']} failed, {ended['skip']} skipped", flush=True)
     return code
 

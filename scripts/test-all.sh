@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What takes too long for "make test". Each part has a log in out/test-all and a closing line; a failure does not stop the others.
 #
-#   scripts/test-all.sh all [NAME...]      "make test" and every part, or those named: three hours
+#   scripts/test-all.sh all [NAME...]      "every part, or those named: three hours
 #   scripts/test-all.sh short NAME...      the short form of parts: minutes each
-#   scripts/test-all.sh rotation SEED      the short form of a part, which SEED chooses, any word; .ci/run gives the commit
+#   scripts/test-all.sh rotation SEED      one of the whole parts of "make test", and the short form of another part: SEED chooses them, any word; .ci/run gives the commit
 #
 # A part is skipped, with the reason, where it ends with 3: something that it needs is missing. Exit 1 if any has failed.
 set -uo pipefail
@@ -13,8 +13,11 @@ logs=out/test-all
 
 # name | whole | short. A short form must end alike on a slow and busy machine, since nothing is taken while .ci/run is red: its seeds
 # are fixed, and where it looks at a clock (conformance, survive) that has been seen to hold at a load of 7. "-" says why a part has none.
-# A rotation is one of them.
+# A rotation is one of the first three, which "make test" has in short, and one of the others.
 parts='
+go               | make whole PARTS=go              | make whole PARTS=go
+sessions         | make whole PARTS=sessions        | make whole PARTS=sessions
+fronts           | make whole PARTS="conformance jobs notebooks interpreted output" | make whole PARTS="conformance jobs notebooks interpreted output"
 test             | make test                        | - .ci/run always runs it
 conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt
 windows          | make windows                     | make windows
@@ -80,11 +83,11 @@ run() { # run NAME COMMAND
   esac
 }
 
-rotate() { # rotate SEED: sets names to one of the parts that have a short form
+rotate() { # rotate SEED: sets names to one of the first three parts and one of the others that have a short form
   local all sum
   mapfile -t all < <(awk -F ' *[|] *' '$3 ~ /^[^-]/ { print $1 }' <<< "$parts")
   read -r sum _ < <(cksum <<< "$1")
-  names=("${all[sum % ${#all[@]}]}")
+  names=("${all[sum % 3]}" "${all[3 + sum / 3 % (${#all[@]} - 3)]}")
   echo "== rotation of $1; again: ${CANCHA_DATA:+CANCHA_DATA=$CANCHA_DATA }scripts/test-all.sh short ${names[*]}"
 }
 

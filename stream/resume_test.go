@@ -70,6 +70,9 @@ func plays(partitions, n int) [][]Record {
 
 // TestKilled runs queries of each kind without a break, and again with many ends of each kind: results and sinks are the same.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	defer BitByBit()()
 	recorded := sync.OnceValue(func() [][]Record { return plays(2, 10_000) })
 	from := func(topic string) *Query {

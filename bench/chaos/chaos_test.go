@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // TestShort is the short form of "make chaos": each kind of state, each kind of sink that needs no server, each kind of fault.
 func TestShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills processes for half a minute")
+		t.Skip("kills processes: takes seconds")
 	}
 	*queries, *epoch = "windows join predictions", 30*time.Millisecond
 	f, err := newField(t.Context(), 80_000)

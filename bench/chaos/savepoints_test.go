@@ -307,6 +307,9 @@ func (w *world) started(checkpointed string, sink stream.Sink) error {
 // TestSavepointsOfSinks goes on from older, newer and foreign snapshots, into sinks that have rows already: each row is there once, or the
 // start is refused, and a refusal leaves all as it was.
 func TestSavepointsOfSinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	cases := map[string]func(w *world){
 		"stopped and gone on": func(w *world) {
 			for range 3 {

@@ -16,7 +16,7 @@ import (
 // Reports that have results as large as may be, more than the scheduler takes at once, do not fill the memory.
 func TestLargeResults(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes some hundred megabytes")
+		t.Skip("it writes some hundred megabytes, which takes seconds")
 	}
 	const n, limit = 200, 500 << 20
 	result := json.RawMessage(`"` + strings.Repeat("x", 1<<20-2) + `"`)

@@ -42,6 +42,9 @@ func FuzzParse(f *testing.F) {
 
 // TestProportion reads what makes most of its bytes: lists, objects and cells of next to nothing.
 func TestProportion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, of := range map[string]struct{ before, each, after string }{
 		"numbers":      {`{"nbformat":4,"cells":[`, "1,", "1]}"},
 		"lists":        {`{"nbformat":4,"cells":[`, "[],", "[]]}"},

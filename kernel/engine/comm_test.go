@@ -106,7 +106,7 @@ func TestHandlerBesideCells(t *testing.T) {
 // TestTooLarge: what no frame can carry is an error, and the engine goes on. JSON writes each < in six bytes.
 func TestTooLarge(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 300 MB")
+		t.Skip("300 MB: takes seconds")
 	}
 	e, _ := newTestEngine(t, "yes")
 	if r := run(t, e, 1, strings.Repeat("<", cellio.MaxFrame/6+1)); r.Status != cell.Failed || r.Err.Name != "too large" {

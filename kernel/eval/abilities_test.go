@@ -7,6 +7,7 @@ import (
 
 // TestAbilities: a library that is given a value of a cell's type as one interface sees what else the value is, or the cell is refused.
 func TestAbilities(t *testing.T) {
+	once(t)
 	const sink = `import ("cancha/stream"; "cancha/runtime/session")
 type S struct{}
 func (S) Write(context.Context, int64, *stream.Rows) error { return nil }

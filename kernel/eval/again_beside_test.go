@@ -7,6 +7,7 @@ import (
 
 // TestRunAgainBeside: types get methods in cells that declare again what else stood beside the type, or that come after cells which did.
 func TestRunAgainBeside(t *testing.T) {
+	longCompiled(t)
 	const typ, id, shown = "type P struct{ x int }\n", "type ID int\n", "func (p P) String() string { return fmt.Sprint(\"s\", p.x) }\n"
 	const newP, edited = typ + "func NewP(x int) P { return P{x} }\n", "func NewP(x int) P { return P{10 * x} }\n"
 	const queue = "type Q[T any] struct{ xs []T }\nfunc NewQ[T any](xs ...T) *Q[T] { return &Q[T]{xs} }\nfunc (q *Q[T]) Push(x T) { q.xs = append(q.xs, x) }\n"

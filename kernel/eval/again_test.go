@@ -7,6 +7,7 @@ import (
 
 // TestRunAgain declares types again: made of the same, they stay what they are, and old values have the methods of now.
 func TestRunAgain(t *testing.T) {
+	longCompiled(t)
 	const typ = "type P struct{ X int }"
 	tests := []struct {
 		name   string

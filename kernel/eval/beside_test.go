@@ -9,6 +9,7 @@ import (
 // functions, closures and methods and use variables, and checks what these have computed. Under the race detector it shows that
 // the interpreter compiles nothing that somebody reads, and that its table of variables stays where it is.
 func TestCellsBesideGoroutines(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(`type acc struct { mu sync.Mutex; sum, turns int }
 func (a *acc) add(v int) { a.mu.Lock(); defer a.mu.Unlock(); a.sum += v; a.turns++ }

@@ -8,6 +8,7 @@ import (
 
 // TestSaysThatItIsInterpreted has cells run for a while: only those whose own loops are interpreted say so, and only once.
 func TestSaysThatItIsInterpreted(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}

@@ -11,6 +11,7 @@ import (
 // TestPanicReachesCaller: a panic in a function of a cell reaches the recover of whoever has called it, a library on a goroutine of its own
 // too, as in a program.
 func TestPanicReachesCaller(t *testing.T) {
+	longCompiled(t)
 	const from = "func memory() *stream.MemorySource { return stream.Memory(\"m\", [][]stream.Record{{{Value: []byte(`{\"id\":1}`)}, {Value: []byte(`{\"id\":2}`)}}}) }\n" +
 		"func bad(q *stream.Query) string {\n\tr := must(q.Start(context.Background()))\n\terr := r.Wait(context.Background())\n" +
 		"\tp := \"\"\n\tfor _, b := range r.BadRecords().Newest { p += b.Reason + \"; \" }\n\treturn fmt.Sprint(err, \" \", r.Totals().Bad, \" \", r.Results().Len(), \" \", p)\n}"
@@ -74,6 +75,10 @@ func TestPanicHasPlace(t *testing.T) {
 // TestEndlessCallback: a cell that waits for a query with a function that never returns can be interrupted, and the query be stopped: also
 // where that is a method of a cell's own type, which the library calls by an interface.
 func TestEndlessCallback(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}

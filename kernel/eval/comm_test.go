@@ -48,6 +48,7 @@ func (n *notebook) handle(kind cellio.Kind, data string) cell.Result {
 }
 
 func TestHandlersOfComms(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(registerTarget)
 	if r := n.handle(cellio.KindCommOpen, `{}`); r.Status != cell.OK {
@@ -98,6 +99,7 @@ func (n *notebook) cellOf(text string) int64 {
 
 // TestInterruptOfAHandler: what a handler does without end is stopped, beside a running cell or alone; the comm lives on.
 func TestInterruptOfAHandler(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -124,6 +126,7 @@ func TestInterruptOfAHandler(t *testing.T) {
 
 // TestHandlerBesideACell: a handler changes what a running cell waits for.
 func TestHandlerBesideACell(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(registerTarget, "var ready = make(chan int)\n"+`comm.RegisterTarget("t", func(c *comm.Comm, open comm.Message) { ready <- len(open.Data) })`)
 	ended := make(chan cell.Result, 1)

@@ -59,9 +59,17 @@ func runCase(t *testing.T, c archived) (stdout string, failures []string) {
 
 // TestCells runs our own archives, every case of which passes: cells.txt is about notebooks; what programs.txt expects was printed
 // by the same code compiled; errors.txt is about errors that cells leave behind; sessions.txt is about what cells use of earlier ones.
+// In short it runs some of each.
 func TestCells(t *testing.T) {
+	every := 8
+	if tools(t) != nil {
+		every = 24
+	}
 	for _, file := range []string{"testdata/cells.txt", "testdata/programs.txt", "testdata/errors.txt", "native/testdata/sessions.txt"} {
-		for _, c := range readArchive(t, file) {
+		for i, c := range readArchive(t, file) {
+			if testing.Short() && i%every != 0 {
+				continue
+			}
 			t.Run(c.name, func(t *testing.T) {
 				got, failures := runCase(t, c)
 				if strings.TrimSpace(got) != strings.TrimSpace(c.expect) || len(failures) > 0 {
@@ -86,6 +94,7 @@ func firstDifference(got, want string) string {
 // TestConformance runs a foreign archive, named by CANCHA_CONFORMANCE, and counts: the cells that fail are known and listed
 // in the package's notes.
 func TestConformance(t *testing.T) {
+	once(t)
 	file := os.Getenv("CANCHA_CONFORMANCE")
 	if file == "" {
 		t.Skip("CANCHA_CONFORMANCE names no archive of cells")

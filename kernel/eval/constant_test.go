@@ -7,6 +7,7 @@ import (
 
 // TestConstantAgain: who declares a constant again is told which functions keep the old one.
 func TestConstantAgain(t *testing.T) {
+	once(t)
 	if tools(t) == nil {
 		t.Skip("who mentions a constant is known of compiled cells")
 	}

@@ -40,6 +40,7 @@ func TestFunctionValues(t *testing.T) {
 
 // TestFunctionValuesInTables: a function that only reads, or fills, what it stands in is replaced there.
 func TestFunctionValuesInTables(t *testing.T) {
+	longCompiled(t)
 	const routes = "var routes = map[string]func() string{}\nfunc index() string { return fmt.Sprint(\"v1 \", len(routes)) }\nroutes[\"/\"] = index\nfunc serve(p string) string { return routes[p]() }"
 	const commands = "type Cmd struct { Name string; Run func() string }\nvar cmds []Cmd\nfunc help() string { return \"v1\" }\nfunc init() { cmds = append(cmds, Cmd{\"help\", help}) }"
 	const serve = "fmt.Print(serve(\"/\"))"
@@ -84,6 +85,7 @@ func TestFunctionValuesInTables(t *testing.T) {
 
 // TestWrappedNote: where cells are interpreted, a note says that a function which uses what it was may call itself.
 func TestWrappedNote(t *testing.T) {
+	once(t)
 	if tools(t) != nil {
 		t.Skip("compiled cells keep the earlier function: see TestFunctionValues")
 	}

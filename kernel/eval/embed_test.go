@@ -42,6 +42,7 @@ func list(f embed.FS) string {
 
 // TestEmbed: a variable under go:embed holds what it holds in a program.
 func TestEmbed(t *testing.T) {
+	longCompiled(t)
 	embedFolder(t)
 	for _, test := range []struct{ name, code, want string }{
 		{"string", "import _ \"embed\"\n//go:embed hello.txt\nvar hello string\nfmt.Printf(\"%q\\n\", hello)", `"file text\n"`},
@@ -93,6 +94,7 @@ func TestEmbedAgain(t *testing.T) {
 
 // TestDirectivesRefused: what cannot be done is no silent zero.
 func TestDirectivesRefused(t *testing.T) {
+	once(t)
 	embedFolder(t)
 	n := newNotebook(t)
 	for _, test := range []struct{ name, code, want string }{

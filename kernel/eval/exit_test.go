@@ -12,6 +12,7 @@ import (
 // TestExit: os.Exit, wherever a cell calls it, ends the cell with an error that has the status, and nothing else: variables are kept, what
 // the cell has deferred is not run, and nothing runs after the call.
 func TestExit(t *testing.T) {
+	once(t)
 	tests := []struct {
 		name, code string
 		want       int
@@ -80,6 +81,7 @@ func TestExit(t *testing.T) {
 
 // TestExitTells: the error names the functions and the line.
 func TestExitTells(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	r := n.run("func inner() {\n\tos.Exit(3)\n}\nfunc outer() { inner() }\nouter()")
 	if got := strings.Join(r.Err.Traceback, "\n"); !strings.HasPrefix(got, "exit status 3\n") || !strings.Contains(got, "in inner (cell 1:2)") || !strings.Contains(got, "in outer (cell 1:4)") {
@@ -89,6 +91,7 @@ func TestExitTells(t *testing.T) {
 
 // TestExitGivesBack: what a library's deferred function gives back is given back, a lock for one.
 func TestExitGivesBack(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("var mu sync.Mutex\nfunc locked() { mu.Lock(); defer mu.Unlock(); os.Exit(3) }")
 	if r := n.run("locked()"); r.Err == nil || r.Err.Name != eval.ExitStatus {
@@ -99,6 +102,7 @@ func TestExitGivesBack(t *testing.T) {
 
 // TestExitOfGoroutine: os.Exit in a goroutine whose cell has ended ends what that cell has left, and nothing of others.
 func TestExitOfGoroutine(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("end, other := make(chan bool), make(chan bool)\ngo func() { <-end; os.Exit(3) }()\ngo func() { for { time.Sleep(time.Millisecond) } }()",
 		"answer := make(chan int)\ngo func() { <-other; answer <- 42 }()",

@@ -23,6 +23,7 @@ func (n *notebook) fails(tt failure) {
 
 // TestLastError fails a cell whose last value is an error that is not nil.
 func TestLastError(t *testing.T) {
+	once(t)
 	tests := []failure{
 		{"error", "errors.New(\"no such match\")", "no such match", "error: no such match\n    at cell 1:1\n    1 | errors.New("},
 		{"error variable", "x := 1\nvar err error = io.EOF\nx++\nerr", "EOF", "error: EOF\n    at cell 1:4\n    4 | err"},
@@ -62,6 +63,7 @@ func TestLastError(t *testing.T) {
 
 // TestSilentCellFails too: it shows nothing, and its reply tells.
 func TestSilentCellFails(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	r := n.program.Run(cell.Request{Cell: 1, Count: 1, Code: "strconv.Atoi(\"a\")", Silent: true})
 	if r.Status != cell.Failed || r.Err == nil || r.Err.Name != "error" {
@@ -71,6 +73,7 @@ func TestSilentCellFails(t *testing.T) {
 
 // TestErrorsMagic chooses how errors are taken.
 func TestErrorsMagic(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("%errors")
 	if got := n.stream("stdout"); !strings.HasPrefix(got, "fail: a cell whose last value is an error fails") {
@@ -96,6 +99,7 @@ func TestErrorsMagic(t *testing.T) {
 
 // TestMust fails cells with the errors that check and must are given, at the line of the call.
 func TestMust(t *testing.T) {
+	once(t)
 	tests := []failure{
 		{"check", "x := 1\ncheck(nil)\ncheck(io.EOF)\nx = 2", "EOF", "error: EOF\n    at cell 1:3\n    3 | check(io.EOF)\n      | ^"},
 		{"must", "x := 1\n\ndata := must(os.ReadFile(\"nope\"))\nfmt.Println(data, x)", "open nope: no such file or directory", "error: open nope: no such file or directory (*fs.PathError)\n    at cell 1:3\n    3 | data := must("},

@@ -1,3 +1,5 @@
+//go:build !workspace
+
 package eval
 
 import (
@@ -21,6 +23,9 @@ import (
 // Go, and the interpreter has to take it or to refuse it. With CANCHA_WORKSPACE, and the build tag of that name, the cells of
 // every hundredth case are compiled as well.
 func FuzzLower(f *testing.F) {
+	if testing.Short() {
+		f.Skip("takes seconds")
+	}
 	cases, err := evaltest.Read("testdata/cells.txt", "testdata/programs.txt", "native/testdata/sessions.txt")
 	if err != nil {
 		f.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 // TestInterruptEndsCommands: an interrupt ends what the cell has started, with what that has started, and nothing of other cells.
 func TestInterruptEndsCommands(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -75,6 +76,7 @@ func runs(pid string) bool {
 
 // TestInterruptLeavesOtherCellsCommands: who waits for a command of an earlier cell is stopped, and it runs on.
 func TestInterruptLeavesOtherCellsCommands(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -91,6 +93,7 @@ func TestInterruptLeavesOtherCellsCommands(t *testing.T) {
 
 // TestCommandsAsInGo: what an interrupt needs of commands shows nowhere else.
 func TestCommandsAsInGo(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(`ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 fmt.Println(exec.CommandContext(ctx, "sleep", "600").Run())

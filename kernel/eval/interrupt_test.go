@@ -38,6 +38,7 @@ const promptly = 5 * time.Second
 
 // TestInterrupt stops what cells wait in, and keeps what earlier cells have made: variables, functions and goroutines.
 func TestInterrupt(t *testing.T) {
+	longCompiled(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -106,6 +107,10 @@ go func() { for v := range asked { ticks.Add(1); answered <- v + keep } }()`)
 
 // TestLeftBehind tells where a cell is that does not stop, and goes on with the next one.
 func TestLeftBehind(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -139,6 +144,7 @@ func TestLeftBehind(t *testing.T) {
 
 // TestCallbacksAreNotTorn lets a library that may hold a lock come to an end before the cell is stopped.
 func TestCallbacksAreNotTorn(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -165,6 +171,7 @@ func lastLine(s string) string {
 
 // TestInterruptRunsDeferredCalls has an interrupted function clean up.
 func TestInterruptRunsDeferredCalls(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -178,6 +185,7 @@ func TestInterruptRunsDeferredCalls(t *testing.T) {
 // TestGroupAgain runs a cell again whose wait for a group was interrupted: its group is a new one in the place of the old, where a
 // goroutine still waits.
 func TestGroupAgain(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}

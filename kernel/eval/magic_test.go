@@ -15,6 +15,7 @@ import (
 
 // TestMagicOutput runs cells with magics in one program; each row's output is compared.
 func TestMagicOutput(t *testing.T) {
+	once(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("CANCHA_MAGIC", "set before")
@@ -61,6 +62,7 @@ func TestMagicOutput(t *testing.T) {
 
 // TestEnvironmentHidesSecrets: a list of all variables shows no value that lets its reader in, by its name or by what it holds.
 func TestEnvironmentHidesSecrets(t *testing.T) {
+	once(t)
 	t.Setenv("CANCHA_UI_TOKEN", "s3cret")
 	t.Setenv("CANCHA_MASTER", "sc://spark:15002/;token=s3cret")
 	n := newNotebook(t)
@@ -77,6 +79,7 @@ func TestEnvironmentHidesSecrets(t *testing.T) {
 
 // TestReset leaves what runs in the background alone.
 func TestReset(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("ask := make(chan string)\nkeep := ask\ngo func() { for s := range ask { fmt.Println(s) } }()", "timer := time.AfterFunc(50*time.Millisecond, func() { ask <- \"still here\" })\n_ = timer", "%reset", "keep := 1\nkeep")
 	n.await("stdout", "still here\n")
@@ -87,6 +90,7 @@ func TestReset(t *testing.T) {
 
 // TestMagicErrors refuses cells before anything of them runs, and points at the line.
 func TestMagicErrors(t *testing.T) {
+	once(t)
 	tests := []struct{ name, code, want string }{
 		{"unknown", "x++\n%tme x", "cell %d:2: there is no magic %%tme; there is %%time (%%lsmagic lists all)\n    2 | %%tme x"},
 		{"unknown, nothing near", "x++\n%zzzzzzzz", "there is no magic %%zzzzzzzz; %%lsmagic lists all"},
@@ -142,6 +146,7 @@ func TestMagicErrors(t *testing.T) {
 
 // TestNativeWithoutCompiler says why nothing is compiled.
 func TestNativeWithoutCompiler(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	if n.program.SetEngine("native") == nil {
 		t.Skip("this engine has one")
@@ -156,6 +161,7 @@ func TestNativeWithoutCompiler(t *testing.T) {
 
 // TestTime measures, keeps what the statement declares, and shows its value.
 func TestTime(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("%time y := make([]byte, 1<<20)\nfmt.Println(len(y))", "%time len(y)", "%%time\ntime.Sleep(20 * time.Millisecond)\nlen(y) + 1")
 	got := n.stream("stdout")
@@ -177,6 +183,7 @@ func TestTime(t *testing.T) {
 
 // TestTimeit runs what it is told to, as often as it is told, and declares nothing.
 func TestTimeit(t *testing.T) {
+	once(t)
 	tests := []struct{ name, code, form string }{
 		{"statement", "%timeit -n 10 -r 3 n++", `^[\d.]+ [nµm]?s ± [\d.]+ [nµm]?s per loop \(mean ± std\. dev\. of 3 runs, 10 loops each\)\n$`},
 		{"value", "%timeit -n1 -r1 n + 1", `of 1 run, 1 loop each\)\n$`},
@@ -205,6 +212,7 @@ func TestTimeit(t *testing.T) {
 
 // TestWhos lists values in short, and types with the cells of those that were declared anew.
 func TestWhos(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("type P struct{ X int; name string }\np := P{1, \"a\"}\nlong := strings.Repeat(\"a\", 1000)\nfunc f(x int) error { return nil }",
 		"var held any = p\ntype P struct{}\nconst big = 1 << 80\nconst e = 2.5\nch := make(chan P)\nvar none error\nvar nilMap map[string]int\nmany := make([]int, 1_000_000)", "%whos")
@@ -221,6 +229,7 @@ func TestWhos(t *testing.T) {
 
 // TestShellStatus tells a status other than 0 and goes on.
 func TestShellStatus(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("!echo out; echo err >&2; exit 3\nfmt.Println(\"on\")")
 	if got, want := n.stream("stdout"), "out\non\n"; got != want {
@@ -233,6 +242,7 @@ func TestShellStatus(t *testing.T) {
 
 // TestShellIsLive sends a command's output while it runs, and an interrupt ends it with all that it has started.
 func TestShellIsLive(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("x := 1")
 	done := make(chan cell.Result, 1)
@@ -261,6 +271,7 @@ func TestShellIsLive(t *testing.T) {
 
 // TestClose ends a command that runs when the engine ends.
 func TestClose(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	done := make(chan cell.Result, 1)
 	go func() {
@@ -278,6 +289,7 @@ func TestClose(t *testing.T) {
 
 // TestInterruptTimeit ends a loop that would go on for minutes.
 func TestInterruptTimeit(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -295,6 +307,7 @@ func TestInterruptTimeit(t *testing.T) {
 
 // TestHelpPages explains names and magics.
 func TestHelpPages(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	r := n.run("x := 1\n?x\n%time?\n?%tme\nnope?")
 	var got []string
@@ -310,6 +323,7 @@ func TestHelpPages(t *testing.T) {
 
 // TestMagicComplete completes magics and their arguments; the cursor is ‸.
 func TestMagicComplete(t *testing.T) {
+	once(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("CANCHA_MAGIC", "1")
@@ -365,6 +379,7 @@ func TestMagicComplete(t *testing.T) {
 }
 
 func TestMagicInspect(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	for code, want := range map[string]string{
 		"%time": "%time STATEMENT", "?%time": "%time STATEMENT", "%%writefile a": "%%writefile [-a] PATH", "!echo 日\nfmt.Println": "func fmt.Println(a ...any) (n int, err error)",
@@ -379,6 +394,7 @@ func TestMagicInspect(t *testing.T) {
 }
 
 func TestMagicIsComplete(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	for code, want := range map[string]string{
 		"%pwd": "complete", "%time f(x)": "complete", "%time for {": "incomplete", "%tme": "complete", "!ls \"": "complete", "!ls \\": "incomplete", "?x": "complete",

@@ -20,6 +20,7 @@ func heap() int64 {
 // TestMemory bounds what a cell leaves behind in an interpreted session of a thousand cells: of statements nothing that
 // counts, of declarations what they are.
 func TestMemory(t *testing.T) {
+	once(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

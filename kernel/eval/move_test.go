@@ -7,6 +7,7 @@ import (
 
 // TestMove declares functions anew: who called the old one calls the new one, however it came by it.
 func TestMove(t *testing.T) {
+	longCompiled(t)
 	tests := []struct {
 		name   string
 		cells  []string

@@ -12,6 +12,10 @@ import (
 
 // TestPackageVariables: what a cell assigns to a variable of a package stands there, whatever expression it is.
 func TestPackageVariables(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	keepPackageVariables(t)
 	for _, c := range []struct{ name, cell, want string }{
 		{"a call", "time.Local = time.FixedZone(\"X\", 3600)\nfmt.Print(time.Local)", "X"},

@@ -7,6 +7,7 @@ import (
 
 // TestIndexPanicsKeepVariables: what a loop of statements has computed is there when an index in it panics.
 func TestIndexPanicsKeepVariables(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("xs, text := []int{3, 1, 4, 1, 5}, \"hello\"\nrows := [][]int{{1, 2}, {3, 4}, {5}}\nvar counts [128]int\nfunc pick(i int) int { xs := [3]int{4, 5, 6}; return xs[i] }")
 	tests := []struct{ code, show, want string }{

@@ -77,6 +77,7 @@ main.main
 
 // TestShownNames: fields of package reflect, frames, stacks and the runtime's errors show no name of the compiled package.
 func TestShownNames(t *testing.T) {
+	longCompiled(t)
 	compiled := tools(t) != nil
 	const base = "type Base struct{ n int }\nfunc (b Base) F() int { return b.n }\nfunc (b Base) f() int { return b.n }\ntype F interface{ F() int }\ntype small interface{ f() int }\n"
 	const frames = "func caller() runtime.Frame {\n\tvar pcs [3]uintptr\n\tframes := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])\n\tframes.Next()\n\tf, _ := frames.Next()\n\treturn f\n}\nfunc g() runtime.Frame { return caller() }\n"

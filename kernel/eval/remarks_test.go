@@ -7,6 +7,7 @@ import (
 // TestPrintRemarks: what go vet says of calls that print is a note, in its words and at the line, in either back end. Each row's cells run in
 // one session; want is what its error stream gets.
 func TestPrintRemarks(t *testing.T) {
+	longCompiled(t)
 	tests := []struct {
 		name  string
 		cells []string

@@ -12,6 +12,10 @@ import (
 // TestRunAgainAtRandom declares types and their methods again in random sessions, and beside them functions, aliases, constants and init
 // functions, and asks values of all ages for their methods. A small model tells what each has to answer. CANCHA_SEED begins with another seed.
 func TestRunAgainAtRandom(t *testing.T) {
+	longCompiled(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	first, _ := strconv.ParseUint(os.Getenv("CANCHA_SEED"), 10, 64)
 	sessions := uint64(20)
 	if tools(t) != nil {

@@ -1,3 +1,5 @@
+//go:build !workspace
+
 package eval
 
 import (

@@ -52,6 +52,7 @@ func (n *notebook) await(stream, text string) {
 
 // TestOrderOfOutput keeps the order of everything that one cell prints, whatever it prints with.
 func TestOrderOfOutput(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(`log.SetFlags(0)
 fmt.Println("a")
@@ -88,6 +89,7 @@ tab.Flush()`)
 
 // TestOutputOfGoroutines gives a goroutine's output to the cell that started it, also after that cell has ended.
 func TestOutputOfGoroutines(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("ask := make(chan string)\ngo func() { for s := range ask { fmt.Println(s) } }()", `fmt.Println("second")`, `ask <- "first"`, "close(ask)")
 	n.await("stdout", "first\n")
@@ -229,6 +231,7 @@ func TestRefusedCellChangesNothing(t *testing.T) {
 
 // TestImports finds packages of the standard library by name, where only one has it.
 func TestImports(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(`strings.ToUpper(strconv.Itoa(1) + filepath.Base("a/b"))`)
 	if got := n.results(); len(got) != 1 || got[0] != "1B" {
@@ -251,6 +254,7 @@ func TestImports(t *testing.T) {
 
 // TestHelp shows a page for a line that asks for one, and runs the rest of the cell.
 func TestHelp(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("// double doubles.\nfunc double(x int) int { return 2 * x }")
 	for _, tt := range []struct{ code, want string }{
@@ -276,6 +280,7 @@ func TestHelp(t *testing.T) {
 
 // TestStrictDecoder refuses what our decoder would leave out.
 func TestStrictDecoder(t *testing.T) {
+	once(t)
 	if tools(t) != nil {
 		t.Skip("the decoder's options reach compiled types")
 	}
@@ -292,6 +297,7 @@ func TestStrictDecoder(t *testing.T) {
 
 // TestUserExpressions evaluates what comes with a request; an error of one is its own.
 func TestUserExpressions(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	r := n.program.Run(cell.Request{Cell: 1, Count: 1, Code: "x := 20", UserExpressions: map[string]string{
 		"value": "x + 1", "none": "fmt.Print()", "wrong": "nope", "panics": "x / (x - 20)", "fails": "strconv.Atoi(\"a\")", "nil": "error(nil)",
@@ -353,6 +359,7 @@ func TestShownValuePanics(t *testing.T) {
 
 // TestExport writes the names, tags and embedded fields that the cell declared.
 func TestExport(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok(`import "cancha/runtime/session"
 import "cancha/runtime/table"`, "file := filepath.Join("+strconv.Quote(t.TempDir())+`, "m.json")
@@ -373,6 +380,10 @@ fmt.Println(rows.Columns()[len(rows.Columns())-1])`)
 
 // TestRecursion ends a recursion that does not end, and keeps what was there.
 func TestRecursion(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raceEnabled {
 		t.Skip("the race detector's stacks are larger")
 	}

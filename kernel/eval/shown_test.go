@@ -13,6 +13,7 @@ import (
 
 // TestLastExpression shows what a user wants to see of a cell's last expression.
 func TestLastExpression(t *testing.T) {
+	once(t)
 	tests := []struct {
 		name, code string
 		want       []string // nothing or one text
@@ -92,6 +93,7 @@ func TestDrawnByItself(t *testing.T) {
 
 // TestWrongLists tells what is wrong with them at their place.
 func TestWrongLists(t *testing.T) {
+	once(t)
 	tests := []struct{ code, want string }{
 		{"x := 1\nx, nope", "cell 1:2:4: undefined: nope"},
 		{"strconv.Atoi(\"1\"), 2", "cell 1:1:1: multiple-value strconv.Atoi(\"1\") (value of type (int, error)) in single-value context"},
@@ -111,6 +113,7 @@ func TestWrongLists(t *testing.T) {
 
 // TestLargeValues are cut to head, length and tail, whatever they are made of.
 func TestLargeValues(t *testing.T) {
+	once(t)
 	tests := []struct{ name, code, head, tail string }{
 		{"slice", "make([]int, 1_000_000)", "[0 0", "(1,000,000 in all) … 0 0 0 0 0 0 0 0 0 0]"},
 		{"structs of a cell", "type P struct{ X int; name string }\nmake([]P, 1_000_000)", "[{X:0 name:} {X:0", "(1,000,000 in all) …" + strings.Repeat(" {X:0 name:}", 10) + "]"},

@@ -18,6 +18,7 @@ func (w *warehouse) SQL(ctx context.Context, query string, args ...any) (answer,
 
 // TestSQL runs cells of SQL in a session that other cells have made.
 func TestSQL(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	refused := func(code, want string) {
 		t.Helper()

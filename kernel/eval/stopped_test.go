@@ -10,6 +10,7 @@ import (
 
 // TestStoppedNote: a note names the functions that use what a cell has not come to declare.
 func TestStoppedNote(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	if r := n.run("type T struct{}\nfunc (T) M() int { return zz }\nfunc f() int { return zz }\nfunc g() int { return yy }\nvar yy = 1\npanic(1)\nvar zz = 5"); r.Err == nil {
 		t.Fatal("the cell did not fail")
@@ -25,6 +26,7 @@ func TestStoppedNote(t *testing.T) {
 
 // TestStoppedCell: what a cell has not come to declare has no meaning; what it has declared before it ended stays.
 func TestStoppedCell(t *testing.T) {
+	longCompiled(t)
 	for _, c := range []struct {
 		name, before, code, use string
 		want                    string // of use: its output, or how its error ends

@@ -62,6 +62,7 @@ func listQuery(name string) (q *listedQuery) {
 
 // TestStreams lists queries of the process, and ends those that are named.
 func TestStreams(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	sales, returns, late := listQuery("sales by city"), listQuery("returns"), listQuery("late")
 	for _, c := range []struct{ name, code, want string }{
@@ -93,6 +94,7 @@ func TestStreams(t *testing.T) {
 
 // TestStreamsOld: what a query has said of itself long ago is not shown as if it were so now, and one whose epoch is held up is told from others.
 func TestStreamsOld(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	hung, epoch := &listedQuery{name: "hung", age: 12500 * time.Millisecond}, &listedQuery{name: "epoch", age: time.Second, epoch: 30 * time.Second}
 	for _, q := range []*listedQuery{hung, epoch} {
@@ -108,6 +110,7 @@ func TestStreamsOld(t *testing.T) {
 
 // TestStreamsHeldUp: a query that its sink holds up neither keeps the list back nor the end of the others, and an interrupt gives it up.
 func TestStreamsHeldUp(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	stuck := &listedQuery{name: "stuck", held: make(chan struct{})}
 	stuck.entry = running.Process().Add(stuck)
@@ -136,6 +139,7 @@ func TestStreamsHeldUp(t *testing.T) {
 
 // TestCellAgainReplacesItsQuery: without an id from the front end, the same text is the same cell.
 func TestCellAgainReplacesItsQuery(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	const code = `import (
 	"context"

@@ -13,6 +13,7 @@ import (
 // TestExitOfTests: os.Exit in a test ends the cell that runs it with the status, as go test ends with it: no other test is begun, the process
 // lives, and the next %test runs. Whatever else ends a test's goroutine fails the test alone.
 func TestExitOfTests(t *testing.T) {
+	longCompiled(t)
 	if tools(t) == nil {
 		t.Skip("tests are compiled")
 	}

@@ -29,3 +29,17 @@ func tools(t testing.TB) *native.Toolchain {
 	}
 	return &tools
 }
+
+// once skips a test to which it makes no difference whether cells are compiled.
+func once(t testing.TB) {
+	t.Helper()
+	t.Skip("the same with cells compiled")
+}
+
+// longCompiled skips in short a test that takes long where cells are compiled.
+func longCompiled(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 // TestTraceback names the functions of the cells that a panic has left and the lines that they were at.
 func TestTraceback(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("without lines: see raceEnabled")
 	}
@@ -55,6 +56,7 @@ func TestTraceback(t *testing.T) {
 
 // TestTracebackOfGoroutine looks like that of a cell, under the cell that started the goroutine, which may have ended.
 func TestTracebackOfGoroutine(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("without lines: see raceEnabled")
 	}

@@ -125,6 +125,7 @@ func TestInterpretedCellsTakeTurns(t *testing.T) {
 
 // TestShortWaitsAreNotTold: who waits for a moment says nothing.
 func TestShortWaitsAreNotTold(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.interp()
 	var cells []<-chan cell.Result
@@ -146,6 +147,7 @@ func TestShortWaitsAreNotTold(t *testing.T) {
 
 // TestInterruptReachesWhoWaits: an interrupt ends the cell that runs and those that wait, and nothing of what comes later.
 func TestInterruptReachesWhoWaits(t *testing.T) {
+	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
@@ -171,6 +173,7 @@ func TestInterruptReachesWhoWaits(t *testing.T) {
 
 // TestInterruptBeforeACellRuns: one that comes when the cell has been taken in, and nothing of it runs yet, is not lost.
 func TestInterruptBeforeACellRuns(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	run := n.program.Start(cell.Request{Cell: 1, Count: 1, Code: "for {\n}"})
 	n.program.Interrupt()
@@ -184,6 +187,7 @@ func TestInterruptBeforeACellRuns(t *testing.T) {
 // TestManyShellsAtOnce runs cells of several shells beside each other, each with variables and functions of its own and all with one
 // that they share, and looks whether each has its own results. Under the race detector it shows that what cells share is guarded.
 func TestManyShellsAtOnce(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("var total atomic.Int64\nvar mu sync.Mutex\nshared := map[int]int{}", "func double(n int) int { return 2 * n }")
 	const shells, cells = 4, 12

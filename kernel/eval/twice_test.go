@@ -27,6 +27,10 @@ func archives() []string {
 
 // TestEachCellTwice runs each cell of the archives twice in place.
 func TestEachCellTwice(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, file := range archives() {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {
@@ -50,6 +54,10 @@ func TestEachCellTwice(t *testing.T) {
 // one cell may mention what another has declared since. Left out are cases that declare a type or method in two cells: there the second turn
 // begins with what the name meant last.
 func TestAllCellsTwice(t *testing.T) {
+	once(t)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, file := range archives() {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 // TestUnreadErrors tells of errors that a cell leaves in variables and does not look at.
 func TestUnreadErrors(t *testing.T) {
+	once(t)
 	note := func(name, text string) string { return "note: " + name + " was set and not looked at: " + text + "\n" }
 	nope := "open nope: no such file or directory"
 	atoi := `strconv.Atoi: parsing "a": invalid syntax`
@@ -84,6 +85,7 @@ func TestUnreadErrors(t *testing.T) {
 
 // TestUnreadErrorOfEarlierVariable is told for a variable of an earlier cell too, unless a function of one reads it.
 func TestUnreadErrorOfEarlierVariable(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	n.ok("var err error\nvar failed error", "func report() { fmt.Println(failed) }", "err = os.Remove(\"nope\")\nfailed = err", "failed = os.Remove(\"nope\")", "err = os.Remove(\"nope\")")
 	if got, want := n.stream("stderr"), "note: err was set and not looked at: remove nope: no such file or directory\n"; got != want {
@@ -93,6 +95,7 @@ func TestUnreadErrorOfEarlierVariable(t *testing.T) {
 
 // TestUnreadErrorReadAcrossCells: what an earlier cell has made may read the variable, so nothing is told.
 func TestUnreadErrorReadAcrossCells(t *testing.T) {
+	once(t)
 	for name, cells := range map[string][]string{
 		"a literal": {"var err error\nshow := func() { fmt.Println(err) }", "err = io.EOF\nshow()"},
 		"a pointer": {"var err error\np := &err", "err = io.EOF\nfmt.Println(*p)"},
@@ -109,6 +112,7 @@ func TestUnreadErrorReadAcrossCells(t *testing.T) {
 
 // TestUnreadErrorBeforePanic is told though the cell fails because of it.
 func TestUnreadErrorBeforePanic(t *testing.T) {
+	once(t)
 	n := newNotebook(t)
 	r := n.run("f, err := os.Open(\"nope\")\nf.Name()[0]")
 	if r.Err == nil || !strings.HasPrefix(n.stream("stderr"), "note: err was set and not looked at: open nope") {

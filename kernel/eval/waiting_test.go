@@ -11,6 +11,7 @@ import (
 
 // TestWaiting declares what needs names of later cells.
 func TestWaiting(t *testing.T) {
+	longCompiled(t)
 	const f = "func f() int { return g() + 1 }"
 	tests := []struct {
 		name   string
@@ -228,6 +229,7 @@ func TestWaitingTests(t *testing.T) {
 // TestWaitingAtRandom declares a program in cells of any order, some of which are run again, and wants what the program prints.
 // CANCHA_SEED begins with another seed.
 func TestWaitingAtRandom(t *testing.T) {
+	longCompiled(t)
 	pieces := []string{
 		"type Shape interface{ Area() int }",
 		"type Square struct{ side int }\nfunc (s Square) Area() int { return scale * s.side * s.side }",

@@ -92,6 +92,9 @@ func TestFakeEngine(t *testing.T) { Run(t, fakeTarget()) }
 
 // TestFakeEngineLibzmq is the same over libzmq's sockets.
 func TestFakeEngineLibzmq(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if os.Getenv(pythonVariable) == "" {
 		t.Skip(pythonVariable + " names no Python")
 	}
@@ -103,6 +106,9 @@ func TestFakeEngineLibzmq(t *testing.T) {
 
 // TestFakeEngineEncrypted runs the suite against the same kernel where the client encrypts all channels.
 func TestFakeEngineEncrypted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Setenv(tableVariable, "") // the table is of real kernels
 	target := fakeTarget()
 	target.Config.Encrypted = true
@@ -111,6 +117,9 @@ func TestFakeEngineEncrypted(t *testing.T) {
 
 // TestFakeEngineEncryptedLibzmq is the same over libzmq's sockets, whose CURVE is another's.
 func TestFakeEngineEncryptedLibzmq(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if os.Getenv(pythonVariable) == "" {
 		t.Skip(pythonVariable + " names no Python")
 	}

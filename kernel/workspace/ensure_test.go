@@ -87,6 +87,9 @@ func TestFindIsCheap(t *testing.T) {
 
 // What a workspace is remembered by, and what its key is made of: a change of any leads to another one.
 func TestChangesLeadToAnotherWorkspace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		name   string
 		change func(p *place, c *Config)
@@ -127,6 +130,9 @@ func TestChangesLeadToAnotherWorkspace(t *testing.T) {
 }
 
 func TestDamagedIsRebuilt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		name   string
 		damage func(dir string) error
@@ -191,6 +197,9 @@ func TestMend(t *testing.T) {
 
 // A damaged workspace that a session uses is left alone; the next one gets another folder.
 func TestDamagedInUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := newPlace(t)
 	used := p.ensure(p.store())
 	if err := os.Remove(used.Engine()); err != nil {
@@ -270,6 +279,9 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := newPlace(t)
 	version := func(v string) *Store {
 		c := p.config()

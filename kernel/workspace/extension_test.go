@@ -397,6 +397,9 @@ func TestFolderOfWhatOthersRequire(t *testing.T) {
 
 // An extension that is damaged while another session uses it is not waited for without end.
 func TestDamagedExtensionInUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	y := useYard(t)
 	s, start := y.open(t)
 	want := Want{Path: "example.com/many/two", Version: "v1.0.0"}

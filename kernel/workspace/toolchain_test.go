@@ -12,6 +12,9 @@ import (
 
 // TestFixedEnvironment: whatever a user's settings are, they are built with the same ones, and come to the same workspace.
 func TestFixedEnvironment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := newPlace(t)
 	want := p.ensure(p.store())
 	for _, odd := range [][]string{

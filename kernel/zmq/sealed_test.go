@@ -34,6 +34,9 @@ func withKeys(t *testing.T) {
 
 // TestEncrypted runs again, on encrypted sockets, what holds for all of them.
 func TestEncrypted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	withKeys(t)
 	for _, again := range []struct {
 		name string

@@ -31,6 +31,9 @@ func loadReal(t *testing.T) *Matches {
 // TestForwardChaining is how the average was chosen: at four cuts inside the matches before July 2020, each tested on the next
 // eighth of them, its log loss is below that of Poisson + xG. A calibrated forest of outcomes is better than one that is not.
 func TestForwardChaining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	train, _, err := loadReal(t).Split("2020-07-01")
 	if err != nil {
 		t.Fatal(err)

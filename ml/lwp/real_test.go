@@ -13,6 +13,9 @@ import (
 // TestRealMatches is the measure of the whole room: trained on the matches before July 2020, the forest of remaining goals
 // and the average beat frequencies and logistic regression on the later ones, and the average Poisson + xG.
 func TestRealMatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	start := time.Now()
 	step := func(name string) {
 		t.Logf("%-8s %v", name, time.Since(start).Round(time.Millisecond))

@@ -111,6 +111,9 @@ func priorsFromElo(t *testing.T, train *Matches, all ...*Matches) {
 
 // TestWyscout: on matches of another provider, where teams are known by Elo alone, the average is not worse than Poisson + xG.
 func TestWyscout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	train, later, err := wyscout(t).Split("2018-02-15")
 	if err != nil {
 		t.Fatal(err)

@@ -70,6 +70,9 @@ func inkOnBorder(img *image.NRGBA) (x, y int, found bool) {
 }
 
 func TestGallery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, s := range gallery() {
 		t.Run(s.name, func(t *testing.T) {
 			c := s.chart(t)

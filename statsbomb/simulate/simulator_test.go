@@ -336,6 +336,9 @@ func TestCalendar(t *testing.T) {
 
 // TestRedCardsHurt compares what sides score by ten men and by eleven, a minute.
 func TestRedCardsHurt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := simulate.New(simulate.Config{Seed: 2, Matches: 600})
 	var short, full, shortMinutes, fullMinutes float64
 	for _, m := range s.Fixtures() {

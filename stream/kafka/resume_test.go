@@ -106,6 +106,9 @@ func windows(cfg Config) *stream.Query {
 // TestGroupKilled: members of a group come, are killed and come again, while others read on: windows are whole, and given out once where there is a
 // checkpoint, at least once and always alike where there is none.
 func TestGroupKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	addr := startBroker(t, broker.Config{})
 	topic := topicName(t)

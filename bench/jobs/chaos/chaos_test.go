@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // TestShort is the short form of "make jobs-chaos".
 func TestShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills processes for some seconds")
+		t.Skip("kills processes: takes seconds")
 	}
 	var out strings.Builder
 	err := trial{jobs: 1000, kills: 6, workers: 2, seed: uint64(time.Now().UnixNano()), patience: 30 * time.Second}.run(t.Context(), &out)

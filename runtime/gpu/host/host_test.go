@@ -10,6 +10,9 @@ import (
 )
 
 func TestDevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, cores := range map[string]int{"one core": 1, "three cores": 3} {
 		t.Run(name, func(t *testing.T) {
 			gputest.TestDevice(t, func(t *testing.T) driver.Device { return open(t, driver.Options{Cores: cores}) })

@@ -27,6 +27,9 @@ func changed(change func(w []Worker)) []Worker {
 // knows nothing ends sooner by more than a tenth; by three where a GPU is a hundred times slower than it says, for what has begun there is
 // not taken back. Gains grow with the load: of 200 jobs within 20 s each policy ends soon after the last was submitted.
 func TestOtherLoads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		name     string
 		workers  []Worker

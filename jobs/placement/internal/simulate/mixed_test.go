@@ -258,6 +258,9 @@ func bound(jobs []Job, gpuFrom float64) float64 {
 // TestMixed: the recorded load ends at least 1.5 times sooner than by the wish for a GPU and than in turns, though nothing is known of it
 // at first, and no schedule whatever ends it 20 % sooner.
 func TestMixed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	jobs := mixed(t)
 	ours := run(t, jobs, cluster(), predicted(t, &placement.History{}))
 	least := bound(jobs, 30)

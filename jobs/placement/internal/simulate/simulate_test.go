@@ -95,6 +95,9 @@ func TestJoin(t *testing.T) {
 
 // TestSame: a load gives the same result each time.
 func TestSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	jobs := mixed(t)[:200]
 	a := run(t, jobs, cluster(), predicted(t, &placement.History{}))
 	b := run(t, jobs, cluster(), predicted(t, &placement.History{}))

@@ -122,6 +122,9 @@ func ratios(t *testing.T, cases int, noise, within float64) (all []float64, mean
 // chance, and where jobs come one after another, the best schedule is that of somebody who knows the future; that of nobody else is within
 // 10 % of it each time, but ours is in the mean.
 func TestSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		name          string
 		noise, within float64 // of a run's time; seconds in which the jobs are submitted
