@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test whole test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
+.PHONY: help build demo test whole again test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ test: ready ## Go tests, the reference suite on the kernel, the notebooks throug
 
 whole: ready ## parts of "make test" with all that takes long: PARTS="go sessions conformance jobs notebooks interpreted output"
 	scripts/test.sh $(VENV)/bin/python $(PARTS)
+
+again: ready ## "make test" N (20) times beside LOAD (8) busy processes, and what of it failed how often; logs in out/again
+	scripts/again.sh $(VENV)/bin/python $(or $(N),20) $(or $(LOAD),8)
 
 test-all: ## "make test", its parts whole, and all that takes long, each with a log in out/test-all: three hours, or PARTS="stress places"
 	scripts/test-all.sh all $(PARTS)
