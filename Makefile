@@ -65,7 +65,7 @@ demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 
 test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient; what takes long in short
 	scripts/test.sh $(VENV)/bin/python
 
-whole: ready ## parts of "make test" with all that takes long: PARTS="go sessions conformance jobs notebooks interpreted output"
+whole: ready ## parts of "make test" with all that takes long: PARTS="go cells sessions conformance jobs notebooks interpreted output"
 	scripts/test.sh $(VENV)/bin/python $(PARTS)
 
 again: ready ## "make test" N (20) times beside LOAD (8) busy processes, and what of it failed how often; logs in out/again

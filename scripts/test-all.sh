@@ -13,10 +13,11 @@ logs=out/test-all
 
 # name | whole | short. A short form must end alike on a slow and busy machine, since nothing is taken while .ci/run is red: its seeds
 # are fixed, and where it looks at a clock (conformance, survive) that has been seen to hold at a load of 7. "-" says why a part has none.
-# A rotation is one of the first three, which "make test" has in short, and one of the others.
+# A rotation is one of the first four, which "make test" has in short, and one of the others.
 parts='
 go               | make whole PARTS=go              | make whole PARTS=go
 sessions         | make whole PARTS=sessions        | make whole PARTS=sessions
+cells            | make whole PARTS=cells           | make whole PARTS=cells
 fronts           | make whole PARTS="conformance jobs notebooks interpreted output" | make whole PARTS="conformance jobs notebooks interpreted output"
 test             | make test                        | - .ci/run always runs it
 conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt
@@ -83,11 +84,11 @@ run() { # run NAME COMMAND
   esac
 }
 
-rotate() { # rotate SEED: sets names to one of the first three parts and one of the others that have a short form
+rotate() { # rotate SEED: sets names to one of the first four parts and one of the others that have a short form
   local all sum
   mapfile -t all < <(awk -F ' *[|] *' '$3 ~ /^[^-]/ { print $1 }' <<< "$parts")
   read -r sum _ < <(cksum <<< "$1")
-  names=("${all[sum % 3]}" "${all[3 + sum / 3 % (${#all[@]} - 3)]}")
+  names=("${all[sum % 4]}" "${all[4 + sum / 4 % (${#all[@]} - 4)]}")
   echo "== rotation of $1; again: ${CANCHA_DATA:+CANCHA_DATA=$CANCHA_DATA }scripts/test-all.sh short ${names[*]}"
 }
 

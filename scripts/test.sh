@@ -31,12 +31,12 @@ formatted() {
   [ -z "$bad" ] || { echo "not formatted by gofmt:"; echo "$bad"; return 1; }
 }
 
-compiled() { # the cell engine's tests of what cells mean, again with cells compiled
+compiled() { # compiled FLAG...: the cell engine's tests of what cells mean, again with cells compiled
   if ! command -v "${CC:-gcc}" cc clang > /dev/null; then
     echo "0 Go tests: skipped, since there is no C compiler to link compiled cells with"
     return
   fi
-  scripts/compiled.sh "$python" scripts/gotest.py "${short[@]}"
+  scripts/compiled.sh "$python" scripts/gotest.py "${short[@]}" "$@"
 }
 
 run() { # run PART
@@ -46,7 +46,9 @@ run() { # run PART
   vet) part vet go vet -trimpath ./... ;;
   # Packages and tests wait more than they compute, and those that wait most come first.
   go) part go env GOROOT="$(go env GOROOT)" CANCHA_SLOWEST="$logs/slowest.txt" "$python" scripts/gotest.py "${short[@]}" -trimpath -vet=off -p 4 -parallel 6 ./stream/... ./cmd/... ./... ;;
-  sessions) part sessions compiled ;;
+  # The archives load a thousand cells into one process, which is slow for what comes behind.
+  cells) part cells compiled -run 'TestCells$' ;;
+  sessions) part sessions compiled -skip 'TestCells$' ;;
   conformance)
     part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" CANCHA_PYTHON="$(realpath -s "$python")" KERNELTEST_TABLE="$PWD/$logs/conformance.txt" \
       "$python" scripts/gotest.py "${short[@]}" -count=1 -run 'TestCancha$|TestCollector$|Libzmq$|TestInitialisation$' ./kernel/kerneltest
@@ -74,14 +76,14 @@ else
   short=(-short)
   runs format vet
   runs conformance notebooks suite clients papermill & beside=$! # these wait, for front ends and for records of a stream at their rate
-  runs go sessions
+  runs go cells sessions
   wait "$beside" || echo "beside 1 0" >> "$logs/parts" # a part that was never run has no line of its own
 fi
 
 echo
 echo "== results"
 cd "$logs"
-grep -hE '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' go.log sessions.log jobs.log 2> /dev/null
+grep -hE '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' go.log cells.log sessions.log jobs.log 2> /dev/null
 grep -hE '^(ok|FAIL) ' notebooks.log interpreted.log clients.log 2> /dev/null
 grep -H WRONG output.log 2> /dev/null
 tail -qn 1 conformance.txt conformance.log 2> /dev/null

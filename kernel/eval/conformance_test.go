@@ -39,7 +39,8 @@ func readArchive(t *testing.T, file string) []archived {
 // runArchive runs each case in a program of its own and returns what it printed and how its cells failed.
 func runCase(t *testing.T, c archived) (stdout string, failures []string) {
 	n := newNotebook(t)
-	n.catch()
+	release := n.catch()
+	defer release() // what the test itself prints is not the cells' output
 	for _, code := range c.cells {
 		done := make(chan cell.Result, 1)
 		go func() { done <- n.run(code) }()

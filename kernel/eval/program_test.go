@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,12 +77,19 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 }
 
 // catch has the notebook's outlet catch what is written to os.Stdout and os.Stderr, whoever keeps them, until the test's end.
-func (n *notebook) catch() {
+func (n *notebook) catch() (release func()) {
 	n.t.Helper()
+	var undo []func()
+	release = sync.OnceFunc(func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	})
+	n.t.Cleanup(release)
 	if os.Stderr == os.Stdout { // as package testing has it with -json
 		other := *os.Stdout
 		os.Stderr = &other
-		n.t.Cleanup(func() { os.Stderr = os.Stdout })
+		undo = append(undo, func() { os.Stderr = os.Stdout })
 	}
 	var reading [2]*os.File
 	for i, own := range []*os.File{os.Stdout, os.Stderr} {
@@ -92,13 +100,14 @@ func (n *notebook) catch() {
 		before := *own
 		*own = *w // the same pointer, which is all that anybody has kept
 		reading[i] = r
-		n.t.Cleanup(func() { *own = before; w.Close() })
+		undo = append(undo, func() { *own = before; w.Close() })
 	}
 	stop, err := n.out.CatchPast(reading[0], reading[1])
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.t.Cleanup(stop)
+	undo = append(undo, stop)
+	return release
 }
 
 func (n *notebook) exit(code int) {
