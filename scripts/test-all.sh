@@ -20,6 +20,7 @@ sessions         | make whole PARTS=sessions        | make whole PARTS=sessions
 cells            | make whole PARTS=cells           | make whole PARTS=cells
 fronts           | make whole PARTS="conformance jobs notebooks interpreted output" | make whole PARTS="conformance jobs notebooks interpreted output"
 test             | make test                        | - .ci/run always runs it
+again            | make again N=3                   | - hours
 conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt
 windows          | make windows                     | make windows
 output           | make output                      | make output NAMES="quotes updates animation \"written below\" \"too much\""
