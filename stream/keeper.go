@@ -274,7 +274,7 @@ func (k *keeper) through(e *endedEpoch) error {
 	}
 	before := u.header.Base
 	u.header, u.number = h, h.Epoch
-	err := k.goBack(u)
+	err := k.revertAll(u)
 	if err == nil {
 		err = k.give(u, e.rows, e.letters)
 	}

@@ -38,7 +38,7 @@ func (r *Running) resume(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case k.over:
-		err = k.goBack(u) // there is no snapshot to come
+		err = k.revertAll(u) // there is no snapshot to come
 	default:
 		err = k.epoch(false, true) // the place can be written to, and knows where the sinks begin
 	}
@@ -307,8 +307,8 @@ func (k *keeper) mark(u *unit, has *checkpoint.Sink) Mark {
 	return m
 }
 
-// goBack has the sinks that can go back to the snapshot that the run has gone on from, the first time.
-func (k *keeper) goBack(u *unit) error {
+// revertAll has the sinks that can go back to the snapshot that the run has gone on from, the first time.
+func (k *keeper) revertAll(u *unit) error {
 	if u.own {
 		return nil
 	}

@@ -42,7 +42,8 @@ const (
 	pollIn         = 1
 )
 
-// spare are rings that no watch has. They are kept: Linux takes some 50 ms to give one back (io_destroy), and a process has as many as it had watches at once.
+// spare are rings that no watch has. They are kept: Linux takes some 50 ms to give one back (io_destroy), and a process has as many as it
+// had watches at once.
 var spare struct {
 	sync.Mutex
 	rings []*eventRing
@@ -89,8 +90,8 @@ func (w *watch) rang() bool {
 	return atomic.LoadUint32(&w.ring.tail) != atomic.LoadUint32(&w.ring.head)
 }
 
-// close ends the watch. A request that waits is taken back, since it would keep the pipe open; what rings once more for that may ring the next watch of the ring,
-// which then looks into its pipe for nothing. Taking back fails where nothing waits.
+// close ends the watch. A request that waits is taken back, since it would keep the pipe open. Linux rings once more for that, which may be
+// when the ring has its next watch: that one then looks into its pipe for nothing. Taking back fails where nothing waits.
 func (w *watch) close() {
 	if w == nil {
 		return

@@ -236,8 +236,8 @@ func (c *content) upTo(s State) (lineage.Path, error) {
 	return lineage.Path{{ID: lineage.Short(at.Run), To: at.Number}}, nil
 }
 
-// Revert takes off what is there of epochs behind the snapshot that the query goes on from, and notes that this run goes on, which must have taken a snapshot by
-// then: of several processes that go on from the same one only that one may. It says what it has taken off.
+// Revert takes off what is there of epochs behind the snapshot that the query goes on from, and notes that this run goes on. The run must
+// have taken a snapshot by then: of several processes that go on from the same one only that one may. It says what it has taken off.
 func (e *Epochs) Revert(unit string) (note string, err error) {
 	u := e.unit(unit)
 	if u == nil || u.ready {
@@ -302,8 +302,8 @@ func (e *Epochs) takeOff(later []string) error {
 	return SyncFolder(e.Dir)
 }
 
-// Next returns the path of an epoch's file that is to be written, of this run or of the snapshot that it goes on from; "" if it is there, with the same rows. The
-// unit must be open.
+// Next returns the path of an epoch's file that is to be written, of this run or of the snapshot that it goes on from; "" if it is there,
+// with the same rows. The unit must be open.
 func (e *Epochs) Next(unit string, epoch int64, run string) (path string, err error) {
 	u := e.unit(unit)
 	if u == nil {

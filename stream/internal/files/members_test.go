@@ -29,7 +29,8 @@ func (p *shelf) newest() (s snapshot) {
 	return s
 }
 
-// member is a process of a group, which goes on with a unit step by step, as stream's keeper does. Between two steps others may do anything, for as long as they like.
+// member is a process of a group, which goes on with a unit step by step, as stream's keeper does. Between two steps others may do anything,
+// for as long as they like.
 type member struct {
 	epochs *Epochs
 	place  *shelf
@@ -185,8 +186,8 @@ func (p *shelf) run(dir string, random *rand.Rand, members, snapshots int) (fail
 	return failed
 }
 
-// TestMembers has processes of a group go on with one unit in turns of any length, and die anywhere. None is refused, and the folder has the rows of each snapshot's
-// epoch once, but of the last one, whose process may have died before.
+// TestMembers has processes of a group go on with one unit in turns of any length, and die anywhere. None is refused, and the folder has
+// the rows of each snapshot's epoch once, but of the last one, whose process may have died before.
 func TestMembers(t *testing.T) {
 	for range 100 {
 		seed := rand.Uint64()
