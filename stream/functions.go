@@ -151,13 +151,15 @@ func (c *Context) Watermark() time.Time {
 
 // SetTimer has Timer called for this key once the watermark has passed a time, or when the query's source has ended. A timer that is set by a
 // Timer after that is not called. Rows with later event times than the timer's may come before it: what must not count, Row tells by Time. Each
-// call sets one more timer.
+// call sets one more timer. A Timer whose timers set 10,000 more, none of which is later than its own, ends the query with an error.
 func (c *Context) SetTimer(at time.Time) {
 	c.timed()
-	c.c.SetTimer(at.UnixNano())
+	if err := c.c.SetTimer(at.UnixNano()); err != nil {
+		c.c.Fail(fmt.Errorf("stream: process %q: %w", c.p.Name, err))
+	}
 }
 
-// SetClock has Timer called for this key at a time of the clock, to within 50 ms; not if the query has ended by then, or TimeToLive has forgotten
+// SetClock has Timer called for this key at a time of the clock, to within 50 ms, soon where that has passed; not if the query has ended by then, or TimeToLive has forgotten
 // the key.
 func (c *Context) SetClock(at time.Time) {
 	c.timed()

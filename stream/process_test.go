@@ -107,6 +107,47 @@ func TestATimerThatSetsItselfInFrontOfOthersEndsWithTheSource(t *testing.T) {
 	}
 }
 
+// TestATimerThatNeverMovesOn: a timer that for ever sets another at its own time, or before, ends the query; one that does so a few times is called.
+func TestATimerThatNeverMovesOn(t *testing.T) {
+	beat := func(most int, next func(at time.Time) time.Time) Processing {
+		return Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,
+			Columns: []Column{{Name: "n", Kind: Int}}, State: func() any { return new(int) },
+			Row: func(c *Context, _ any, _ Row) error { c.SetTimer(c.Time()); return nil },
+			Timer: func(c *Context, s any, at time.Time) error {
+				if n := s.(*int); *n < most {
+					*n++
+					c.SetTimer(next(at))
+					return nil
+				}
+				return c.Emit(*s.(*int))
+			}}
+	}
+	same := func(at time.Time) time.Time { return at }
+	before := func(at time.Time) time.Time { return at.Add(-time.Second) }
+	const one = `{"id":"a","at":"2026-03-01T12:00:00Z"}`
+	for _, next := range []func(time.Time) time.Time{same, before} {
+		got, _ := run(t, timed(one).Process(beat(100, next)))
+		want(t, got, "n\n100")
+		running := start(t, timed(one).Process(beat(1<<60, next)))
+		if err := running.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), `process "p": timers have set 10000 more`) {
+			t.Errorf("got %v, want an error that names the process and the timer", err)
+		}
+	}
+}
+
+// TestClockTimersInThePast: a timer that always sets another in the past is called again and again, and the query ends when it is told to.
+func TestClockTimersInThePast(t *testing.T) {
+	records := [][]Record{{{Value: []byte(`{"id":"a","at":"2026-03-01T12:00:00Z"}`)}}}
+	running := start(t, From(Memory("t", records).Follow()).EventTime(Field("at").AsTime()).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,
+		Columns: []Column{{Name: "n", Kind: Int}}, State: func() any { return nil },
+		Row:   func(c *Context, _ any, _ Row) error { c.SetClock(time.Unix(0, 0)); return nil },
+		Timer: func(c *Context, _ any, _ time.Time) error { c.SetClock(time.Unix(0, 0)); return c.Emit(1) }}))
+	until(t, func() bool { return running.Results().Len() >= 3 })
+	if err := running.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTimerThatNothingHears: a timer without a Timer is a fault of the program.
 func TestTimerThatNothingHears(t *testing.T) {
 	running := start(t, timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,

@@ -27,7 +27,11 @@ type Context struct {
 	p   *Processor
 	key *keyed
 	t   int64
+	due bool // a timer of event time has called
 }
+
+// mostStill is how many timers a key's timers may set, one after another, of which none is later than the one that set it.
+const mostStill = 10_000
 
 type keyed struct {
 	name  string
@@ -37,6 +41,7 @@ type keyed struct {
 	until int64     // of the latest timer: the key is known until then
 	come  int64     // how far event time has come for it: by its rows and the timers that were called; a snapshot has it not
 	due   []pending // its timers of event time, the earliest first
+	still int       // timers that its timers have set while event time stood still for it
 	entry *changelog.Entry
 }
 
@@ -72,13 +77,20 @@ func (c *Context) Time() int64 { return c.t }
 // Watermark is how far event time has come: for a row, in its own partition, if that is further.
 func (c *Context) Watermark() int64 { return c.p.env.passed(c.p.watermark) }
 
-// SetTimer calls Timer for this key once the watermark has passed an event time; see Finish for the end.
-func (c *Context) SetTimer(at int64) {
+// SetTimer calls Timer for this key once the watermark has passed an event time; see Finish for the end. It fails where that would never end.
+func (c *Context) SetTimer(at int64) error {
 	if c.p.finished && c.t > c.p.latest {
-		return
+		return nil
+	}
+	if c.due && at <= c.t {
+		if c.key.still++; c.key.still > mostStill {
+			return fmt.Errorf("timers have set %d more, none of which is later, the last at %v: that would never end; set a later one, or none",
+				mostStill, time.Unix(0, c.t).UTC())
+		}
 	}
 	c.key.until = max(c.key.until, at)
 	c.p.set(timer{at: at, key: c.key})
+	return nil
 }
 
 // Fail ends the query with an error.
@@ -177,7 +189,7 @@ func (p *Processor) Push(row Row, t int64) {
 	p.log.Touch(k.entry)
 	k.seen, k.come, p.latest = max(k.seen, t), max(k.come, passed), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
-	if err := p.f.Row(&Context{p, k, t}, k.state, p.row); err != nil {
+	if err := p.f.Row(&Context{p, k, t, false}, k.state, p.row); err != nil {
 		p.env.fail(err)
 	}
 }
@@ -237,19 +249,22 @@ func (p *Processor) fire(k *keyed, until int64) {
 // Next implements Op.
 func (p *Processor) Next() int64 { return p.timers.when() }
 
-// Clock calls the timers of the clock that are due: the earliest first, and those of one time by key, whatever came first.
+// Clock calls the timers of the clock that are due: the earliest first, and those of one time by key, whatever came first. What they set, in
+// the past too, is called the next time, so that a timer that always sets another keeps nobody from ending the query.
 func (p *Processor) Clock(now time.Time) {
+	p.rung = p.rung[:0]
 	for at, ok := p.clocks.first(); ok && at <= now.UnixNano(); at, ok = p.clocks.first() {
-		p.rung = p.clocks.together(p.rung[:0])
-		slices.SortFunc(p.rung, func(a, b timer) int { return strings.Compare(a.key.name, b.key.name) })
-		for _, d := range p.rung {
-			if err := p.call(d); err != nil {
-				p.env.fail(err)
-				return
-			}
-		}
-		clear(p.rung) // holds on to nothing
+		before := len(p.rung)
+		p.rung = p.clocks.together(p.rung)
+		slices.SortFunc(p.rung[before:], func(a, b timer) int { return strings.Compare(a.key.name, b.key.name) })
 	}
+	for _, d := range p.rung {
+		if err := p.call(d); err != nil {
+			p.env.fail(err)
+			return
+		}
+	}
+	clear(p.rung) // holds on to nothing
 }
 
 // NextClock is when the next timer of the clock is due, MaxInt64 if there is none.
@@ -267,11 +282,13 @@ func (p *Processor) call(d timer) error {
 		return nil
 	}
 	p.log.Touch(d.key.entry)
-	ring := func() error { return p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at) }
+	ring := func() error { return p.f.Timer(&Context{p, d.key, d.at, !d.clock}, d.key.state, d.at) }
 	if d.clock {
 		return ring()
 	}
-	d.key.come = max(d.key.come, d.at)
+	if d.at > d.key.come {
+		d.key.come, d.key.still = d.at, 0
+	}
 	return p.env.as(d.key.come, p.hold, ring)
 }
 
