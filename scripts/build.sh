@@ -24,6 +24,11 @@ if grep -q '^func Exit(code int) {$' "$source/os/proc.go"; then
   sed -n '/^const hookText = `/,/^`$/p' kernel/workspace/runtime.go | sed '1s/.*`//; $d' | put out/bootstrap/exit_hook.go.txt
   replace+=("\"$source/os/proc.go\": \"$PWD/out/bootstrap/proc.go.txt\"" "\"$source/os/exit_hook.go\": \"$PWD/out/bootstrap/exit_hook.go.txt\"")
 fi
+if grep -q '^	*hash = fnv1(hash, byte(ft.Hash>>24), ' "$source/reflect/type.go"; then
+  sed 's/^\(	*\)hash = fnv1(hash, byte(\(t\.t\|ft\)\.Hash>>24), .*)$/\1hash = fnv1(hash, []byte(stringFor((*abi.Type)(unsafe.Pointer(\&\2.Size_))))...)/' \
+    "$source/reflect/type.go" | put out/bootstrap/type.go.txt
+  replace+=("\"$source/reflect/type.go\": \"$PWD/out/bootstrap/type.go.txt\"")
+fi
 if [ ${#replace[@]} -gt 0 ]; then
   (IFS=,; printf '{"Replace": {%s}}\n' "${replace[*]}") | put out/bootstrap/overlay.json
   shared+=(-overlay="$PWD/out/bootstrap/overlay.json")

@@ -146,7 +146,7 @@ func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 	if !p.native.available() || mode == engineInterp {
 		return nil, nil, errTurn
 	}
-	if mode != engineNative && p.Only() && !declares(c) && !p.slowBeside(c) {
+	if mode != engineNative && p.Only() && !declares(c) && !disguises(c) && !p.slowBeside(c) {
 		if unit, run, err := p.interpretBy(p.back.LoadApart, c, t); err == nil || errors.Is(err, context.Canceled) {
 			return unit, run, err
 		}
@@ -447,10 +447,10 @@ func recovers(c *check.Cell, f *types.Func) bool {
 	})
 }
 
-// wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow, or it imports
-// a package only to have it initialized, which the engine has not linked.
+// wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow or make other types
+// than Go, or it imports a package only to have it initialized, which the engine has not linked.
 func (p *Program) wantsCompiler(c *check.Cell) bool {
-	return declares(c) || slices.ContainsFunc(c.Blank, p.session.has) || p.slow(c)
+	return declares(c) || disguises(c) || slices.ContainsFunc(c.Blank, p.session.has) || p.slow(c)
 }
 
 // declares reports whether a cell declares functions, methods or types.

@@ -71,7 +71,7 @@ func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run fu
 	}
 	renewed, ok := renewals(c)
 	switch {
-	case !ok || c.Main != nil || len(c.Methods) > 0 || len(c.Dropped) > 0 || len(c.Blank) > 0 || initialises(c):
+	case !ok || c.Main != nil || len(c.Methods) > 0 || len(c.Dropped) > 0 || len(c.Blank) > 0 || initialises(c) || disguises(c):
 		return nil, nil, false, nil
 	case len(c.Body.Body.List) == 0 && !slices.ContainsFunc(c.Objects, isVariable):
 		unit, run, err = p.declareLater(c, t, renewed)

@@ -17,17 +17,26 @@ import (
 //
 // os.Exit in a cell ends the cell and not the process, also where a package calls it that knows nothing of cells: log.Fatal, flag.Parse, a
 // library's own. So package os asks a hook first (internal/exithook), which does not return where a cell's code has called.
+//
+// Package reflect finds functions and structs that it has made by the hashes of what these are made of. A plugin that brings a type which
+// reflect has made before is made to use that (kernel/eval/native/identity_linux.go), with the hash by which its type switches look. So
+// reflect goes by the texts of types, which stay.
 
 var (
 	apart = regexp.MustCompile(`(?m)^func efaceOf\(`)
 	exits = regexp.MustCompile(`(?m)^func Exit\(code int\) \{$`)
+	parts = regexp.MustCompile(`(?m)^(\t+)hash = fnv1\(hash, byte\((t\.t|ft)\.Hash>>24\), .*\)$`)
 )
 
-// Names in a workspace's folder: the files of packages runtime and os that are changed, the one that is added to os, and what tells the go
+// partsText is what stands for parts: the text of the same type.
+const partsText = "${1}hash = fnv1(hash, []byte(stringFor((*abi.Type)(unsafe.Pointer(&$2.Size_))))...)"
+
+// Names in a workspace's folder: the files of packages runtime, os and reflect that are changed, the one that is added to os, and what tells the go
 // command to compile them.
 const (
 	runtimeName = "runtime2.go"
 	exitName    = "proc.go"
+	typeName    = "type.go"
 	hookName    = "exit_hook.go"
 	overlayName = "overlay.json"
 )
@@ -72,6 +81,9 @@ func (b *build) mendRuntime() error {
 		if err := os.WriteFile(b.path(hookName), []byte(hookText), 0o644); err != nil {
 			return err
 		}
+	}
+	if _, err := b.mend(overlay, filepath.Join(source, "reflect", typeName), parts, partsText); err != nil {
+		return err
 	}
 	if len(overlay) == 0 {
 		return nil

@@ -58,6 +58,10 @@ func TestMendThisRuntime(t *testing.T) {
 	if err != nil || len(exits.FindAll(text, -1)) != 1 {
 		t.Errorf("%v; got %d functions Exit in %s, want 1", err, len(exits.FindAll(text, -1)), exitName)
 	}
+	text, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src", "reflect", typeName))
+	if err != nil || len(parts.FindAll(text, -1)) != 3 {
+		t.Errorf("%v; got %d hashes of parts in %s, want 3", err, len(parts.FindAll(text, -1)), typeName)
+	}
 	script, err := os.ReadFile("../../scripts/build.sh")
 	if err != nil {
 		t.Fatal(err)

@@ -107,6 +107,10 @@ func (c *Converter) inInterface(v reflect.Value) {
 	}
 	held := v.Elem()
 	t := held.Type()
+	if t == described {
+		c.inType(v, held.Interface().(reflect.Type))
+		return
+	}
 	newest, ok := c.engine.Newest(t)
 	if !ok || c.engine.stale(newest) {
 		c.left[fmt.Sprintf("a %s", t)] = true
@@ -128,6 +132,20 @@ func (c *Converter) inInterface(v reflect.Value) {
 	fresh.Elem().Set(held)
 	c.at(fresh.Elem())
 	c.put(v, reflect.NewAt(newest, fresh.UnsafePointer()).Elem())
+}
+
+// described is what a reflect.Type holds.
+var described = reflect.TypeOf(reflect.TypeFor[int]())
+
+// inType converts a reflect.Type itself, by which a registry of types may find things.
+func (c *Converter) inType(v reflect.Value, t reflect.Type) {
+	newest, ok := c.engine.Newest(t)
+	switch {
+	case !ok || c.engine.stale(newest):
+		c.left[fmt.Sprintf("the reflect.Type of %s", t)] = true
+	case newest != t:
+		v.Set(reflect.ValueOf(newest))
+	}
 }
 
 // put sets an interface, whose own type may have been declared again too.

@@ -5,6 +5,7 @@ package native
 import (
 	"fmt"
 	"plugin"
+	"unsafe"
 )
 
 // CanLoad tells whether this engine can load compiled cells.
@@ -24,5 +25,5 @@ func open(file string) (bind func(host any), err error) {
 	if !ok {
 		return nil, fmt.Errorf("the plugin's Bind is a %T", s)
 	}
-	return *f, nil
+	return *f, unify(file, unsafe.Pointer(f))
 }
