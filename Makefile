@@ -65,7 +65,7 @@ demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 
 test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient; what takes long in short
 	scripts/test.sh $(VENV)/bin/python
 
-whole: ready ## parts of "make test" with all that takes long: PARTS="go cells sessions conformance jobs notebooks interpreted output"
+whole: ready ## parts of "make test" with all that takes long: PARTS="go bench cells sessions conformance jobs notebooks interpreted output"
 	scripts/test.sh $(VENV)/bin/python $(PARTS)
 
 again: ready ## "make test" N (20) times beside LOAD (8) busy processes, and what of it failed how often; logs in out/again
@@ -177,23 +177,25 @@ bench: bench-kernel bench-stream bench-gpu bench-rooms ## the four below
 bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled cells beside go build; tables in out/kernel.md, out/cells.md
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/kernel/requirements.txt
 	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
-	go run ./bench/cells -out out/cells.md
+	go build -C bench -o ../out/bench-cells ./cells
+	out/bench-cells -out out/cells.md
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
-	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
+	go test -C bench -run '^$$' -bench . -benchtime 5x -cpu 2 ./stream
 
 bench-checkpoint: ## a query with snapshots beside the same without, in turns
-	go run ./bench/checkpoint
+	go build -C bench -o ../out/bench-checkpoint ./checkpoint
+	out/bench-checkpoint
 
 chaos: ## KILLS (20) faults for each kind of state and sink, alone and in a group: kill -9 of queries and of the broker, frozen processes, slow and full disks, broken connections, clocks that jump, topics made anew, going back to older snapshots (FLAGS='-faults "kill full"' for some); KAFKA=real on an Apache Kafka, POSTGRES=1 with tables
-	go build -o out/chaos ./bench/chaos
+	go build -C bench -o ../out/chaos ./chaos
 	$(if $(KAFKA),scripts/kafka.sh with )$(if $(POSTGRES),scripts/postgres.sh with )out/chaos -kills $(or $(KILLS),20) -events $(or $(EVENTS),1000000) $(FLAGS)
 
 jobs-local: ## the embedded broker: 60 kill -9 of the process that has it, and what takes seconds over each kind of connection (half a minute)
 	CANCHA_JOBS_LONG=1 go test -count=1 ./jobs/local
 
 jobs-chaos: ## JOBS (20,000) small jobs and KILLS (50) kill -9 of workers, schedulers and the broker (FLAGS=-rabbitmq below scripts/rabbitmq.sh with: a RabbitMQ): each job ends once, and runs again only where a kill explains it
-	go build -o out/jobs-chaos ./bench/jobs/chaos
+	go build -C bench -o ../out/jobs-chaos ./jobs/chaos
 	out/jobs-chaos -jobs $(or $(JOBS),20000) -kills $(or $(KILLS),50) $(FLAGS)
 
 resume: build ## notebooks 03 and 04 with a checkpoint, their kernels killed with -9, beside undisturbed runs; KAFKA=real as above
@@ -209,7 +211,8 @@ bench-jobs: ## jobs that do nothing, embedded and over a RabbitMQ, beside Celery
 	PYTHON=$(PYTHON) scripts/bench-jobs.sh $(FLAGS)
 
 bench-forest: out/forest/python/made ## random forests beside scikit-learn, oneDAL, LightGBM, XGBoost and onnxruntime, five turns (hours; FLAGS="-rows 100k -depths 12 -turns 1": minutes); table in out/forest/forest.md
-	go run ./bench/forest -python out/forest/python/bin/python $(FLAGS)
+	go build -C bench -o ../out/bench-forest ./forest
+	out/bench-forest -python out/forest/python/bin/python $(FLAGS)
 
 out/forest/python/made: bench/forest/requirements.txt
 	$(PYTHON) -m venv out/forest/python
@@ -220,10 +223,10 @@ nexmark: ## eleven queries of Nexmark on EVENTS events (2000000): all rows are a
 	EVENTS=$(or $(EVENTS),2000000) scripts/nexmark.sh
 
 endless: ## ever new keys pass by the operators of a query at full rate for ENDLESS (20m): resident memory stays within 5 %
-	ENDLESS=$(or $(ENDLESS),20m) go test -count=1 -v -timeout 0 -run TestEndless ./bench/stream
+	ENDLESS=$(or $(ENDLESS),20m) go test -C bench -count=1 -v -timeout 0 -run TestEndless ./stream
 
 bench-gpu: ## matrix products beside gonum and OpenBLAS, and the training of a network, on one core (bench/gpu has what a GPU is measured with)
 	$(PYTHON) bench/gpu/cpu.py
 
 bench-rooms: ## the benchmarks that stand beside the code
-	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '^cancha/bench/')
+	go test -run '^$$' -bench . -benchmem ./...

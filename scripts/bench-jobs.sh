@@ -15,6 +15,6 @@ if [ ! "$out/python/made" -nt $requirements ]; then
   "$out/python/bin/pip" install --quiet --disable-pip-version-check -r $requirements || missing "Celery cannot be had from PyPI"
   touch "$out/python/made"
 fi
-go build -o "$out/bench" ./bench/jobs/peer
+go build -C bench -o "$(realpath "$out")/bench" ./jobs/peer
 scripts/rabbitmq.sh with "$out/bench" -python "$out/python/bin/python" "$@" >"$out/jobs.md"
 cat "$out/jobs.md"

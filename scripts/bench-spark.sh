@@ -11,7 +11,7 @@ out=${OUT:-out/bench-spark} brokers=${CANCHA_KAFKA:?run it by scripts/kafka.sh w
 mkdir -p "$out"
 SPARK_DIR=$(cd "$out" && pwd)/server
 export SPARK_DIR SPARK_MEM=${SPARK_MEM:-4g} SPARK_CORES=2 GOMAXPROCS=2
-go build -o "$out/bench" ./bench/spark
+go build -C bench -o "$(realpath "$out")/bench" ./spark
 
 scripts/spark.sh fetch
 began=$(date +%s%N)

@@ -8,7 +8,8 @@ python=${1:-python3}
 settings=$(PYTHON=$python scripts/cuda-env.sh)
 eval "$settings"
 rooms=(./runtime/gpu/... ./ml/nn ./ml/forest ./ml/lwp)
-go vet -tags nvidia "${rooms[@]}" ./cmd/cancha ./bench/gpu
+go vet -tags nvidia "${rooms[@]}" ./cmd/cancha
+go vet -C bench -tags nvidia ./gpu
 go test -tags nvidia "${rooms[@]}"
 go test -race -short -tags nvidia ./runtime/gpu/emulated
 "$python" scripts/ptx.py --libraries out/cuda

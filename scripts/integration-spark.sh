@@ -16,7 +16,7 @@ on() { scripts/kafka.sh with scripts/spark.sh "$@"; }
 part() {
   case $1 in
   protocol) scripts/spark-protocol.sh check ;;
-  server) on with go test -count=1 -p 1 -timeout 30m ./spark/... ./stream ./bench/nexmark ;;
+  server) on with bash -ec 'go test -count=1 -p 1 -timeout 30m ./spark/... ./stream; go test -C bench -count=1 -timeout 30m ./nexmark' ;;
   orphans) CANCHA_PROGRAM=$PWD/bin/cancha scripts/spark.sh with go test -count=1 -timeout 30m -run TestSparkOrphans ./kernel/kerneltest ;;
   notebooks) on with scripts/spark-notebooks.sh ;;
   cluster) on with-cluster go test -count=1 -timeout 30m -run TestCluster ./spark ;;

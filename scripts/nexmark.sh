@@ -18,7 +18,7 @@ if [ ! "$out/python/made" -nt bench/nexmark/requirements.txt ]; then
   "$out/python/bin/pip" install --quiet --disable-pip-version-check -r bench/nexmark/requirements.txt || missing "pip cannot install DuckDB"
   touch "$out/python/made"
 fi
-go build -o "$out/nexmark" ./bench/nexmark
+go build -C bench -o "$(realpath "$out")/nexmark" ./nexmark
 
 folders=()
 for source in "${sources[@]}"; do

@@ -97,7 +97,7 @@ run_minutes() {
 
 run_nexmark() {
   local topic=nexmark-$events-$$ results=$out/nexmark.jsonl i=0
-  go build -o "$out/nexmark" ./bench/nexmark
+  go build -C bench -o "$(realpath "$out")/nexmark" ./nexmark
   "$out/nexmark" -events "$events" -source kafka -brokers "$brokers" -topic "$topic" -fill -only q0
   : >"$results"
   ours() {
@@ -136,7 +136,7 @@ for what; do
 done
 mkdir -p "$out"
 ready "$@"
-go build -o "$out/ours" ./bench/peers
+go build -C bench -o "$(realpath "$out")/ours" ./peers
 for what; do "run_$what"; done
 "${PYTHON:-python3}" bench/peers/table.py "$out" "$@" >"$out/peers.md"
 cat "$out/peers.md"

@@ -39,6 +39,11 @@ compiled() { # compiled FLAG...: the cell engine's tests of what cells mean, aga
   scripts/compiled.sh "$python" scripts/gotest.py "${short[@]}" "$@"
 }
 
+own_module() ( # bench/ is a module of its own, which nobody needs who builds or tests the program
+  local program
+  program=$(realpath -s "$python") && cd bench && go vet ./... && "$program" ../scripts/gotest.py -vet=off ./...
+)
+
 run() { # run PART
   case $1 in
   format) part format formatted ;;
@@ -46,6 +51,7 @@ run() { # run PART
   vet) part vet go vet -trimpath ./... ;;
   # Packages and tests wait more than they compute, and those that wait most come first.
   go) part go env GOROOT="$(go env GOROOT)" CANCHA_SLOWEST="$logs/slowest.txt" "$python" scripts/gotest.py "${short[@]}" -trimpath -vet=off -p 4 -parallel 6 ./stream/... ./cmd/... ./... ;;
+  bench) part bench own_module ;;
   # The archives load a thousand cells into one process, which is slow for what comes behind.
   cells) part cells compiled -run 'TestCells$' ;;
   sessions) part sessions compiled -skip 'TestCells$' ;;
@@ -83,7 +89,7 @@ fi
 echo
 echo "== results"
 cd "$logs"
-grep -hE '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' go.log cells.log sessions.log jobs.log 2> /dev/null
+grep -hE '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' go.log bench.log cells.log sessions.log jobs.log 2> /dev/null
 grep -hE '^(ok|FAIL) ' notebooks.log interpreted.log clients.log 2> /dev/null
 grep -H WRONG output.log 2> /dev/null
 tail -qn 1 conformance.txt conformance.log 2> /dev/null
