@@ -64,14 +64,20 @@ func (b *Broker) declare(ctx context.Context, s queue.Spec) ([]string, error) {
 }
 
 // ensure makes a queue that is not there, and finds out how one is that is there. It asks passively first: a queue that is there is not
-// touched, and who may not make queues may use it. Where two make a queue at once, the second finds it as the first has made it.
+// touched, and who may not make queues may use it. Where two make a queue at once, the second finds it as the first has made it. One that
+// expires is most likely its caller's own, and is not asked for: the server would log an error for each that is not there.
 func (b *Broker) ensure(ctx context.Context, s queue.Spec) (notes []string, err error) {
 	w := want{s: s, kind: b.kindFor(s), durable: true}
 	w.args = b.arguments(s, w.kind)
-	_, err = b.passive(ctx, s.Name)
-	missing := errors.Is(err, queue.ErrUnknownQueue)
+	missing := s.Expires > 0
 	if missing {
 		err = b.create(ctx, &w)
+	}
+	if !missing || refused(err) {
+		_, err = b.passive(ctx, s.Name)
+		if missing = errors.Is(err, queue.ErrUnknownQueue); missing {
+			err = b.create(ctx, &w)
+		}
 	}
 	if !missing && err == nil || differenceOf(err) != nil {
 		err = b.compare(ctx, &w)
