@@ -87,9 +87,24 @@ class Stage:
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to, follow_symlinks=False)
 
+    @contextlib.contextmanager
+    def bound(self, arguments: str, stages: dict):
+        """Return a command without its mounts: files of other stages are there meanwhile, and caches are there anyway."""
+        files = []
+        while found := re.match(r"--mount=(\S+)\s+", arguments):
+            arguments = arguments[found.end():]
+            mount = dict(part.split("=", 1) for part in found[1].split(","))
+            if mount["type"] == "bind":
+                files.append(self.path(mount["target"]))
+                self.put(stages[mount["from"]].root / mount["source"].lstrip("/"), files[-1])
+        yield arguments
+        for file in files:
+            file.unlink()
+
     def step(self, what: str, arguments: str, stages: dict):
         if what == "RUN":
-            self.run([*self.shell, arguments])
+            with self.bound(arguments, stages) as command:
+                self.run([*self.shell, command])
         elif what == "COPY":
             self.copy(arguments, stages)
         elif what == "WORKDIR":
@@ -162,8 +177,8 @@ def needed(instructions, targets: list[str]) -> set[str]:
         if what == "FROM":
             origin, _, current = arguments.split()
             parents[current] = {origin}
-        elif found := re.match(r"--from=(\S+)", arguments):
-            parents[current].add(found[1])
+        else:
+            parents[current].update(re.findall(r"\bfrom=(\w[\w-]*)", arguments))
     all, waiting = set(), list(targets)
     while waiting:
         if (name := waiting.pop()) not in all:

@@ -8,6 +8,7 @@
 #   scripts/kafka.sh stop              stop it
 #   scripts/kafka.sh kill              kill it with -9 (start again serves the same data)
 #   scripts/kafka.sh fresh             stop it, forget its data, and start it
+#   scripts/kafka.sh fetch             only fetch it; prints the folder of its jars
 #
 # KAFKA_VERSION (4.3.0), KAFKA_PORT (19292), KAFKA_HEAP (512m), KAFKA_DIR (data and log; below TMPDIR),
 # KAFKA_RETENTION (bytes of each partition, checked every second; default: none)
@@ -132,6 +133,10 @@ start() {
 stop() { end kafka; }
 
 case "${1:-}" in
+fetch)
+  fetch
+  echo "$jars/lib"
+  ;;
 with)
   shift
   [ $# -gt 0 ] || die "with: which command?"

@@ -124,8 +124,8 @@ func TestComposeConfines(t *testing.T) {
 		if !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged {
 			t.Errorf("%s: capabilities dropped %v, security %v", name, s.CapDrop, s.SecurityOpt)
 		}
-		if s.Deploy == nil || s.Deploy.Resources.Limits == nil || s.Deploy.Resources.Limits.MemoryBytes < 256<<20 || s.Deploy.Resources.Limits.NanoCPUs <= 0 || s.Deploy.Resources.Limits.Pids <= 0 {
-			t.Errorf("%s has no limits", name)
+		if s.Deploy == nil || s.Deploy.Resources.Limits == nil || s.Deploy.Resources.Limits.MemoryBytes < 256<<20 || s.Deploy.Resources.Limits.NanoCPUs > 1 || s.Deploy.Resources.Limits.Pids <= 0 {
+			t.Errorf("%s has no limits, or wants more than one processor, which a machine may not have", name)
 		}
 		if s.Logging == nil || s.Logging.Options["max-size"] == "" {
 			t.Errorf("%s: its logs grow without end", name)
