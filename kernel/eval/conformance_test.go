@@ -95,7 +95,6 @@ func firstDifference(got, want string) string {
 // TestConformance runs a foreign archive, named by CANCHA_CONFORMANCE, and counts: the cells that fail are known and listed
 // in the package's notes.
 func TestConformance(t *testing.T) {
-	once(t)
 	file := os.Getenv("CANCHA_CONFORMANCE")
 	if file == "" {
 		t.Skip("CANCHA_CONFORMANCE names no archive of cells")

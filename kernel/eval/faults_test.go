@@ -34,7 +34,6 @@ const patience = time.Minute
 // TestFaults hands a function that goes wrong to each place that takes one, from a cell: the cell, or what it waits for, ends with an error
 // that names the fault; the next cell runs, and variables are kept.
 func TestFaults(t *testing.T) {
-	once(t)
 	if raceEnabled {
 		t.Skip("interrupts are a race by design: see raceEnabled")
 	}
