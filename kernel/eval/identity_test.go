@@ -14,7 +14,7 @@ func TestTypesAreOne(t *testing.T) {
 	both := []string{ // N is another number each time: a process keeps the types that it has seen
 		"[N]int16", "[][N]map[string]uint16", "map[[N]int][]map[string]uint8", "*[N]*uint16", "chan<- [N]bool", "func([N]int8, ...[N]string) error",
 		"struct{ X, Y [N]int; Name string }", "[]struct{ X [N]int `json:\"x\"` }", "[N]Kind", "map[[N]int]Kind", "[]map[string]*[N]Kind", "func(Kind, ...[N]Kind) *Kind",
-		"struct{ A Kind; B [N]int }",
+		"struct{ A Kind; B [N]int }", "func(io.Writer, string, ...any) (int, error)", // the program itself has the last one
 	}
 	compiled := []string{ // the interpreter would have others, or has none
 		"struct{ x, y [N]int }", "map[string]struct{ x [N]int }", "[N]interface{ Get() int }", "[N]func() List[Kind]", "map[[N]List[int]]any", "struct{ Kind; N [N]int }",

@@ -148,10 +148,9 @@ func (p *loaded) take(at uintptr) {
 		p.take(addressOf(part))
 	}
 	same := addressOf(known(t))
-	if same == at {
+	if same == at || !alike(headerAt(same), headerAt(at)) {
 		return
 	}
-	(*header)(unsafe.Pointer(word(same))).hash = (*header)(unsafe.Pointer(word(at))).hash // a type switch looks for that first
 	replaced.Store(at, same)
 	p.refers(p.slots[at], same)
 }
@@ -167,6 +166,20 @@ func (p *loaded) refers(slots []uintptr, to uintptr) {
 type header struct {
 	size, pointers uintptr
 	hash           uint32
+	_              [4]uint8
+	_, _           uintptr
+	text           int32 // its name; negative: package reflect has made the type
+}
+
+func headerAt(at uintptr) *header { return (*header)(unsafe.Pointer(word(at))) }
+
+// alike gives a type that reflection has made the hash of the compiler's own, for which a type switch looks first, and reports whether they have the
+// same one then. Another compiled one is not written to: it is read-only.
+func alike(reflected, compiled *header) bool {
+	if reflected.hash != compiled.hash && reflected.text < 0 {
+		reflected.hash = compiled.hash
+	}
+	return reflected.hash == compiled.hash
 }
 
 func typeAt(at uintptr) reflect.Type {
