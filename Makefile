@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test whole again test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
+.PHONY: help build demo test whole again test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres docker kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,9 @@ mllib: ## Spark answers by our forests, and spark/mllib by Spark's, as each does
 
 postgres: ## stream/postgres on a PostgreSQL of its own, which is killed meanwhile (Debian's postgresql)
 	scripts/postgres.sh with go test -count=1 ./stream/postgres
+
+docker: ## the images and the compose file on a Docker engine, which root on Debian gets, row by row: PARTS="default jobs monitoring upgrade" (ten minutes; 12 GB)
+	scripts/docker.sh $(PARTS)
 
 kubernetes: ## the manifests of deploy/kubernetes: decoded strictly by client-go's types, and looked at by kube-score (Go's module proxy)
 	scripts/kubernetes.sh

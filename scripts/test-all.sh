@@ -42,6 +42,7 @@ parquet          | make parquet                     | - fetches pyarrow and Duck
 onnx             | make onnx                        | make onnx
 mllib            | make mllib                       | - fetches PySpark
 postgres         | make postgres                    | - needs a PostgreSQL
+docker           | make docker                      | - ten minutes and 12 GB
 kubernetes       | make kubernetes                  | make kubernetes
 integration      | make integration                 | - fetches Apache Kafka
 integration-rabbitmq | make integration-rabbitmq    | - .ci/run always runs it
