@@ -59,7 +59,8 @@ snapshots() { find "$1" -name '*.snapshot' 2>/dev/null | sed 's/.*\///; s/\..*//
 # further FOLDER NUMBER: the newest snapshot in it has a higher number.
 further() { [ "$(snapshots "$1")" != "" ] && [ "$(snapshots "$1")" -gt "$2" ]; }
 
-further_or_gone() { further "$1" "$2" || gone "$3"; }
+# further_or_gone FOLDER NUMBER PID: it has, or the process has ended, or the reader beside it, so that no snapshot comes any more.
+further_or_gone() { further "$1" "$2" || gone "$3" || { [ -n "$reader" ] && gone "$reader"; }; }
 
 # killed NUMBER FOLDER PARAMETERS... begins a notebook, and kills its engine when it has taken a few snapshots more.
 killed() {
@@ -96,8 +97,8 @@ fresh() {
   start_broker "$1"
 }
 
-play_slowly() {
-  play -rate "$rate" >"$out/producer.log" 2>&1 &
+play_slowly() { # RATE
+  play -rate "$1" >"$out/producer.log" 2>&1 &
   producer=$!
 }
 
@@ -119,7 +120,7 @@ for n in ${NOTEBOOKS:-03 04}; do
     echo "== $n killed $kills times, group ${group:-none}"
     folder=$out/$n-killed-$group
     fresh "$folder/broker"
-    play_slowly
+    play_slowly "$rate"
     for _ in $(seq "$kills"); do
       killed "$n" "$folder" "events=$events" "checkpoint=$folder/snapshots" "group=$group"
     done
@@ -131,7 +132,7 @@ for n in ${NOTEBOOKS:-03 04}; do
   echo "== $n in two portions, a stop in each, a second process beside the second"
   folder=$out/$n-portions
   fresh "$folder/broker"
-  play_slowly
+  play_slowly $((rate / 3)) # so that the second process has come before all is read
   parameters=("checkpoint=$folder/snapshots" "group=portions-$n")
   run "$n" "$folder" "events=$half" "${parameters[@]}" || die "$n: $(tail -5 "$folder/log")"
   before=$(snapshots "$folder/snapshots")
@@ -140,7 +141,9 @@ for n in ${NOTEBOOKS:-03 04}; do
   # the second process counts for the first where that has begun to
   await 60 further_or_gone "$folder/snapshots" $((before + 3)) "$reader"
   killed "$n" "$folder-second" "events=0" "${parameters[@]}"
+  ! gone "$reader" || die "$n: all was read before the second process was killed: give a smaller RATE"
   await 120 gone "$reader"
+  reader=
   played
   same "$n" "$folder"
 done

@@ -128,6 +128,7 @@ func (k *keeper) run(ctx context.Context) {
 			k.r.fail(err)
 			return
 		}
+		k.countElsewhere()
 	}
 }
 

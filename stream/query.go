@@ -424,7 +424,8 @@ func (q *Query) DeadLetters(sink Sink) *Query {
 
 // MaxRecords ends the query after exactly n records, bad ones and those of joined queries and tables included; 0, as unless set, is endless. With a
 // Checkpoint the records count that runs before have read without reaching their n. So do those that other processes of its Group read, of partitions in
-// which this one has begun to count: a process that joins before that, without MaxRecords, reads for itself.
+// which this one has begun to count: it sees them once an epoch, and the group may read on until then. A process that joins before that, without MaxRecords,
+// reads for itself.
 func (q *Query) MaxRecords(n int64) *Query { return q.with(func(q *Query) { q.limit = n }) }
 
 // MaxTime ends the query in order after a time of the clock; 0, as unless set, is endless.

@@ -62,7 +62,7 @@ func (k *keeper) restore(ctx context.Context, u *unit) error {
 	if err == nil && state != nil {
 		err = k.again(u, state)
 	}
-	if err == nil && state != nil {
+	if err == nil {
 		k.count(u)
 	}
 	return err
@@ -72,7 +72,7 @@ func (k *keeper) restore(ctx context.Context, u *unit) error {
 func (k *keeper) count(u *unit) {
 	k.r.total.Add(u.results.total)
 	if k.r.limited {
-		k.r.remaining.Add(-u.header.Portion)
+		k.r.remaining.Add(k.r.elsewhere.come(u.partition) - u.header.Portion)
 	}
 }
 

@@ -36,6 +36,7 @@ type Running struct {
 	bad       badRecords
 	limited   bool
 	remaining atomic.Int64
+	elsewhere elsewhere
 
 	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
 	epoch      int64      // counts what was written to sinks
@@ -316,7 +317,7 @@ func (r *Running) ending() string {
 		source = "its sources"
 	}
 	switch {
-	case r.limited && left == 0:
+	case r.limited && left <= 0:
 		return "It ended after MaxRecords."
 	case r.status.ending != "" && !r.status.asked:
 		return r.status.ending

@@ -218,7 +218,11 @@ func (r *Running) remove(in *input, p Partition) *lane {
 	}
 	r.units = slices.DeleteFunc(slices.Clone(r.units), func(u *unit) bool { return u == n.unit })
 	r.total.Add(-n.unit.results.total)
-	r.remaining.Add(n.unit.handled.Load())
+	if r.keeper == nil {
+		r.remaining.Add(n.unit.handled.Load())
+	} else {
+		r.remaining.Add(r.elsewhere.leave(p, n.unit.handled.Load())) // what is counted of it counts on, with what others read
+	}
 	return n
 }
 
@@ -228,6 +232,7 @@ type Dropper interface{ Drop() }
 // Others implements Divider.
 func (r reader) Others(have, others []Partition) (wait bool, err error) {
 	r.divided.Store(len(others) > 0)
+	r.meet(others)
 	if len(others) == 0 {
 		r.whole.Store(true)
 	}
@@ -239,6 +244,17 @@ func (r reader) Others(have, others []Partition) (wait bool, err error) {
 	}
 	r.note("Other processes have joined the group, and this query cannot be shared: it waits until they have left. " + r.graph.together())
 	return true, nil
+}
+
+// meet counts what others read of the partitions that they have, but for those that are still this process's.
+func (r reader) meet(others []Partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range others {
+		if r.lanes[r.in][p] == nil {
+			r.elsewhere.meet(p)
+		}
+	}
 }
 
 // Sated implements Sated: a process that has no partition wants nothing, and one with AvailableNow no more than there was.

@@ -510,3 +510,44 @@ func TestSharedPortions(t *testing.T) {
 		kill(nil)
 	}
 }
+
+// TestSharedPortionIsReadElsewhere: a query whose MaxRecords another process of its group has read a part of ends, though that one still has its partitions.
+func TestSharedPortionIsReadElsewhere(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	moves(t, addr, topic, 2000)
+	place := checkpoint.Folder(t.TempDir())
+	query := windows(Config{Brokers: []string{addr}, Topic: topic, Group: topic}).Checkpoint(place).Epoch(20 * time.Millisecond)
+	begin := func(q *stream.Query) *stream.Running {
+		r, err := q.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	limited := begin(query.MaxRecords(4000))
+	eventually(t, "the first half is read", func() bool { return limited.Totals().Records == 2000 })
+	other := begin(query)
+	eventually(t, "the other one has partitions", func() bool { return strings.Contains(strings.Join(other.Notes(), " "), "goes on from epoch") })
+	movesOn(t, addr, topic, 2000, 4000)
+	waiting, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if err := limited.Wait(waiting); err != nil {
+		t.Errorf("%v: %d records here, %d there", err, limited.Totals().Records, other.Totals().Records)
+	}
+	if err := other.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	units := make([]string, 4)
+	for i := range units {
+		units[i] = fmt.Sprintf("partition %d %s", i, topic)
+	}
+	all := int64(0)
+	for _, next := range places(t, place, units) {
+		all += next
+	}
+	if there := other.Totals().Records; all != 4000 || there == 0 {
+		t.Errorf("%d records together, %d of them there; want 4000, and some there", all, there)
+	}
+}
