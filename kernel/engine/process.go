@@ -387,20 +387,41 @@ func (p *process) letOut() {
 	}
 }
 
-// sendInterrupts sends interrupts until the process is gone.
+// mostLetOut is how often output is let out for an interrupt: the waits between double, so that is over twelve seconds.
+const mostLetOut = 7
+
+// sendInterrupts sends interrupts until the process is gone. What interrupt lets out may be used up before the engine has read the interrupt, where
+// that waits or the machine is busy, and the goroutine hangs in its write again: so it is let out again, while what was interrupted runs.
 func (p *process) sendInterrupts() {
+	wait := interruptLimit
+	again := time.NewTimer(wait)
+	again.Stop()
+	defer again.Stop()
 	for {
-		var sent chan struct{}
 		select {
-		case sent = <-p.stop:
+		case sent := <-p.stop:
+			if err := p.conn.Send(cellio.Frame{Kind: cellio.KindInterrupt}); err != nil {
+				p.logger.Warn("interrupt", "error", err)
+			}
+			close(sent)
+			wait = interruptLimit
+			again.Reset(wait)
+		case <-again.C:
+			if wait *= 2; p.runs() && wait < interruptLimit<<mostLetOut {
+				p.letOut()
+				again.Reset(wait)
+			}
 		case <-p.ended:
 			return
 		}
-		if err := p.conn.Send(cellio.Frame{Kind: cellio.KindInterrupt}); err != nil {
-			p.logger.Warn("interrupt", "error", err)
-		}
-		close(sent)
 	}
+}
+
+// runs tells whether a cell or a handler runs.
+func (p *process) runs() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.done) > 0
 }
 
 // credit lets the engine send more.
