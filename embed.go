@@ -11,8 +11,9 @@ import (
 // in t and not in st, and so on down to _test. One that matches nothing does not compile, so a room has those that it needs;
 // the test beside this file names what is missing or too much.
 //
-//go:embed go.mod go.sum embed.go
+//go:embed go.mod go.sum embed.go LICENSE
 //go:embed cmd/cancha/*[^t].go cmd/cancha/*[^s]t.go
+//go:embed cmd/internal/library/*[^t].go
 //go:embed cmd/internal/own/*[^t].go
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/callback/*[^t].go

@@ -26,7 +26,7 @@ func TestSourcesAreComplete(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	want, may := map[string]bool{"go.mod": true, "go.sum": true}, map[string]bool{}
+	want, may := map[string]bool{"go.mod": true, "go.sum": true, "LICENSE": true}, map[string]bool{}
 	for _, p := range platforms {
 		needs, ignored := needed(t, ".", p)
 		maps.Copy(want, needs)

@@ -38,6 +38,7 @@ func commands() []command {
 		{"job", "submit, list, show, cancel or replay jobs, list workers", runJob},
 		{"monitor", "follow how jobs end, and write their results into a file", runMonitor},
 		{"report", "make tables and figures of a file of results", runReport},
+		{"mod", "write the library beside a Go module, for programs of one's own", runMod},
 		{"data", "fetch, simulate or list matches", runData},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
 		{"uninstall", "remove it again", runUninstall},
