@@ -81,6 +81,18 @@ dist: ## archives and Python wheels for linux and macOS, amd64 and arm64, in dis
 	rm -rf dist
 	go run -trimpath ./jupyter/dist -out dist -platforms "$(PLATFORMS)"
 
+release: ## what a release consists of, in dist: "make dist", lists of what is linked (SBOM), provenance, notes, sums; the same bytes each time; KEY=ssh-key signs the sums
+	KEY="$(KEY)" scripts/release.sh $(PLATFORMS)
+
+release-test: $(VENV)/made ## a release of this platform made twice: the same bytes, found in order by CycloneDX's, in-toto's and OpenSSH's tools
+	scripts/release-test.sh $(VENV)/bin/python
+
+lint: ## go vet, staticcheck, and actionlint over the workflows (Go's module proxy)
+	scripts/lint.sh
+
+vulnerabilities: ## govulncheck: known faults in what the programs call (https://vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
 dist-test: $(VENV)/made ## this platform's packages installed in a fresh environment, JupyterLab beside them; the program compiled for macOS
 	scripts/dist-test.sh $(VENV)/bin/python $(or $(FORM),full cross)
 

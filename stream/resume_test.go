@@ -23,7 +23,6 @@ type exactly struct {
 	columns []Column
 	epochs  []int64
 	lines   []string
-	mode    OutputMode
 }
 
 func (s *exactly) String() string { return "exactly" }

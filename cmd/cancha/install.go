@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 
+	"cancha/cmd/internal/own"
 	"cancha/jupyter/kernelspec"
 	"cancha/runtime/session"
 )
@@ -28,6 +29,7 @@ func runInstall(ctx context.Context, args []string) error {
 		}
 		o.Variables = map[string]string{memoryVariable: memory}
 	}
+	o.Version = own.Version
 	folder, err := kernelspec.Install(o)
 	if err != nil {
 		return err

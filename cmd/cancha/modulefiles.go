@@ -111,7 +111,7 @@ func importsOf(files *folder.Folder, name string) (all []string) {
 	if err != nil {
 		return nil
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+	file, _ := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 	if file == nil {
 		return nil
 	}

@@ -28,6 +28,7 @@ type asked struct {
 	ByName map[string]point
 	Both   int `json:"both"`
 	Other  int `json:"BOTH"`
+	//lint:ignore U1000 no name of JSON is that of a field that is not exported
 	hidden int
 }
 

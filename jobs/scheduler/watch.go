@@ -305,9 +305,7 @@ func (s *state) unclaimed(t *task, now time.Time) bool {
 	return false
 }
 
-// outside are the jobs that were given to workers, in a fixed order.
-func (s *state) outside() []*task { return s.outsideIf(func(*task) bool { return true }) }
-
+// outsideIf are the jobs that were given to workers and are so, in a fixed order.
 func (s *state) outsideIf(is func(*task) bool) (all []*task) {
 	for _, t := range s.out {
 		if is(t) {

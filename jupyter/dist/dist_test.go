@@ -301,7 +301,56 @@ func TestWheelSpec(t *testing.T) {
 	if err := json.Unmarshal(content(t, open(t, data)["cancha-"+c.version+".data/data/share/jupyter/kernels/cancha/kernel.json"]), &spec); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"{resource_dir}/cancha", "kernel", "{connection_file}"}; !slices.Equal(spec.Argv, want) || spec.Metadata["installed_by"] != "pip" {
+	if want := []string{"{resource_dir}/cancha", "kernel", "{connection_file}"}; !slices.Equal(spec.Argv, want) || spec.Metadata["installed_by"] != "pip" || spec.Metadata["version"] != c.version {
 		t.Errorf("argv %q, metadata %v", spec.Argv, spec.Metadata)
+	}
+}
+
+// TestSeal: the sums cover every file, the provenance names them with their digests and the commit, and sealing again changes nothing.
+func TestSeal(t *testing.T) {
+	root, out := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{filepath.Join(root, "go.sum"): "sums\n", filepath.Join(out, "a.whl"): "a", filepath.Join(out, "b.tar.gz"): "b"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "a"}} {
+		if _, err := git(root, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit, err := git(root, "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before [2]string
+	for range 2 {
+		if err := run(t.Context(), []string{"-seal", "-root", root, "-out", out}); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{sumsName, provenanceName} {
+			text, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before[i] != "" && before[i] != string(text) {
+				t.Errorf("%s differs the second time", name)
+			}
+			before[i] = string(text)
+		}
+	}
+	if got := strings.Count(before[0], "\n"); got != 3 || !strings.Contains(before[0], "  "+provenanceName) {
+		t.Errorf("the sums are of %d files:\n%s", got, before[0])
+	}
+	var s statement
+	if err := json.Unmarshal([]byte(before[1]), &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Subject) != 2 || s.Subject[0].Name != "a.whl" || s.Subject[0].Digest["sha256"] != "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" ||
+		s.Predicate.BuildDefinition.ResolvedDependencies[0].Digest["gitCommit"] != commit {
+		t.Errorf("got %+v", s)
+	}
+	if err := seal(root, t.TempDir()); err == nil {
+		t.Error("an empty folder was sealed")
 	}
 }

@@ -35,8 +35,12 @@ func run(ctx context.Context, args []string) error {
 	root := flags.String("root", ".", "the module's `folder`")
 	out := flags.String("out", "dist", "the `folder` that the packages go to")
 	names := flags.String("platforms", "", "which, such as \"linux/amd64 darwin/arm64\"; all without it")
+	sealing := flags.Bool("seal", false, "make no packages: write the provenance and the sums of what is in the folder")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *sealing {
+		return seal(*root, *out)
 	}
 	wanted, err := choose(strings.Fields(*names))
 	if err != nil {
@@ -105,5 +109,5 @@ func writeSums(out string, names []string) error {
 		}
 		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(data), name)
 	}
-	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(text.String()), 0o666)
+	return os.WriteFile(filepath.Join(out, sumsName), []byte(text.String()), 0o666)
 }

@@ -66,7 +66,7 @@ func (c contents) wheel() (name string, data []byte, err error) {
 
 func (c contents) addKernel(w *wheelWriter, folder string) error {
 	spec := kernelspec.NewSpec(kernelspec.DefaultDisplayName)
-	spec.Metadata.By = kernelspec.ByPip
+	spec.Metadata.By, spec.Metadata.Version = kernelspec.ByPip, c.version
 	text, err := spec.JSON()
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ type Options struct {
 	DisplayName string            // DefaultDisplayName if empty
 	Variables   map[string]string // of the kernel's environment, in kernel.json
 	Program     string            // the file that becomes the kernel's program; the running program if empty
+	Version     string            // of the program, for whoever reads kernel.json
 	Env         Env               // the process's environment if nil
 }
 
@@ -67,6 +68,7 @@ type Metadata struct {
 	Debugger   bool     `json:"debugger"`
 	Encryption []string `json:"supported_encryption"` // of the channels, where the client asks for it
 	By         string   `json:"installed_by"`
+	Version    string   `json:"version,omitempty"` // of the program that made it
 }
 
 // The values of Metadata.By.
@@ -193,6 +195,7 @@ func (o *Options) fillFolder(folder string) error {
 		return err
 	}
 	content := NewSpec(o.DisplayName)
+	content.Metadata.Version = o.Version
 	content.Env = o.Variables
 	spec, err := content.JSON()
 	if err != nil {

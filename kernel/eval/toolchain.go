@@ -21,6 +21,7 @@ func newToolchain() *toolchain { return &toolchain{sync.OnceValues(goroot)} }
 var errNoSource = errors.New("no Go installation was found: install Go, or write the function in the cell")
 
 func goroot() (string, error) {
+	//lint:ignore SA1019 where the program was built there is a toolchain, mostly; else the go command is asked
 	for _, dir := range []string{os.Getenv("GOROOT"), runtime.GOROOT()} {
 		if hasSource(dir) {
 			return dir, nil

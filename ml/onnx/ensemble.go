@@ -43,9 +43,8 @@ type ensemble struct {
 	postTransform string
 	aggregate     string
 	outputs       int64 // targets; 0 for classes, which are named
-	classes       []string
-	trees         int // how many trees there are; set when they are built
-	columns       int // numbers in a row
+	trees         int   // how many trees there are; set when they are built
+	columns       int   // numbers in a row
 }
 
 // attributes reads an operator's attributes; kind is how those of votes begin: class or target.

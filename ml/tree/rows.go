@@ -31,7 +31,6 @@ const blockRows = 4096
 // ground is the rows that a tree grows on, node by node: those of a node are a range, and a split orders the range.
 type ground struct {
 	bins    *Bins
-	rows    []uint32 // rows of the table; within a block, rows of the block
 	whole   table
 	block   table
 	columns [][]uint8 // memory of a block

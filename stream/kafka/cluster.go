@@ -47,12 +47,6 @@ func (c *cluster) dial(ctx context.Context, network, address string) (net.Conn, 
 	return c.doubt.secure(ctx, &c.sec, conn, address)
 }
 
-func (c *cluster) dialer() *kafka.Dialer {
-	return &kafka.Dialer{
-		ClientID: clientID, DialFunc: c.dial, Timeout: dialTimeout,
-	}
-}
-
 // client returns a client for single requests and what releases it. A client lives for a request or two: kafka-go's
 // Transport keeps a goroutine that asks for metadata for as long as it lives.
 func (c *cluster) client() (*kafka.Client, func()) {

@@ -118,7 +118,7 @@ func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, er
 	short := func(id stream.EpochID) stream.EpochID {
 		return stream.EpochID{Run: lineage.Short(id.Run), Number: id.Number}
 	}
-	u.path, written = lineage.Path{}, mark.Epoch
+	u.path = lineage.Path{}
 	if at != (stream.EpochID{}) {
 		u.path = lineage.Path{{ID: lineage.Short(at.Run), To: at.Number}}
 	}
@@ -316,7 +316,7 @@ func (s *sink) noted(ctx context.Context, u *writing, lock string) (e entry, err
 	if e.epoch, err = strconv.ParseInt(string(result.Rows[0][0]), 10, 64); err != nil {
 		return e, err
 	}
-	if result.Rows[0][1] == nil || len(result.Rows[0][1]) == 0 { // an earlier version wrote it
+	if len(result.Rows[0][1]) == 0 { // an earlier version wrote it
 		e.path = lineage.Path{{To: e.epoch}}
 		return e, nil
 	}

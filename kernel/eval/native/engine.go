@@ -19,7 +19,6 @@ import (
 // Unit is a compiled cell.
 type Unit struct {
 	Path    string // import path of its package
-	folder  string // where its package and plugin are kept
 	cells   []*Unit
 	calls   map[*Unit]bool // of whose guarded functions it calls some directly, see escape.go
 	stale   bool           // a guarded function that it calls has been declared anew

@@ -147,7 +147,3 @@ func group(input *protocol.Relation, keys, aggregates []*protocol.Expr) *protoco
 	return &protocol.Relation{Of: &protocol.Relation_Aggregate{Aggregate: &protocol.Aggregate{Input: input, Kind: protocol.Aggregate_GROUP_BY,
 		Keys: keys, Aggregates: aggregates}}}
 }
-
-func alias(input *protocol.Relation, name string) *protocol.Relation {
-	return &protocol.Relation{Of: &protocol.Relation_Alias{Alias: &protocol.Alias{Input: input, Alias: name}}}
-}

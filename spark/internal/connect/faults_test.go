@@ -138,8 +138,7 @@ func TestFails(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var s *connecttest.Server
-			s = connecttest.Start(t, connecttest.Config{Execute: func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
+			s := connecttest.Start(t, connecttest.Config{Execute: func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
 				send(row(0))
 				<-ctx.Done()
 				return ctx.Err()
@@ -191,8 +190,7 @@ func TestFailsCalls(t *testing.T) {
 // TestUntold: a context that ends while the server says nothing is not waited for without an end.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	var s *connecttest.Server
-	s = connecttest.Start(t, connecttest.Config{Execute: endless})
+	s := connecttest.Start(t, connecttest.Config{Execute: endless})
 	c := dial(t, s, "patience=800ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	err := c.Execute(ctx, sql("select"), func(*protocol.ExecuteResponse) error { s.Freeze(); cancel(); return nil })

@@ -30,7 +30,8 @@ type memo struct {
 	places      [memoPlaces]place
 	tries, hits int
 	rest        int
-	last        int // where among the texts the last one was found
+	//lint:ignore U1000 run_amd64.s has its place
+	last int // where among the texts the last one was found
 }
 
 // place is where two texts are remembered, the one that came last first.

@@ -176,6 +176,7 @@ func TestPages(t *testing.T) {
 		{"good, summed", required, none, [][]byte{onePage(t, summed(data1(2, format.Plain), crc32.ChecksumIEEE(doubles)), doubles)}, ""},
 		{"good, an index between", required, none, [][]byte{onePage(t, format.PageHeader{Type: format.IndexPage}, []byte("x")), onePage(t, data1(2, format.Plain), doubles)}, ""},
 		{"good, coded", required, none, [][]byte{onePage(t, words(1), doubles[:8]), onePage(t, data1(2, format.RLEDictionary), []byte{1, 4, 0})}, ""},
+		//lint:ignore SA1019 other writers still use it
 		{"good, coded in no bits", required, none, [][]byte{onePage(t, words(1), doubles[:8]), onePage(t, data1(2, format.PlainDictionary), []byte{0, 4})}, ""},
 		{"good, a list", repeated, none, [][]byte{onePage(t, data1(3, format.Plain), slices.Concat(levels(3, 0b100), levels(6, 1), make([]byte, 24)))}, ""},
 		{"good, version 2", repeated, none, [][]byte{onePage(t, data2(3, format.Plain, 2, 2), slices.Concat([]byte{3, 0b100}, []byte{6, 1}, make([]byte, 24)))}, ""},
