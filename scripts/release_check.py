@@ -29,9 +29,7 @@ assert len(boms) == len(list(folder.glob("*.tar.gz"))), "a program without a lis
 
 text = json.loads((folder / "provenance.json").read_text())
 parsed = json_format.ParseDict(text, statement_pb2.Statement())
-statement = Statement(
-    [{"name": s.name, "digest": dict(s.digest)} for s in parsed.subject], parsed.predicate_type, json_format.MessageToDict(parsed.predicate))
-statement.validate()
+Statement.copy_from_pb(parsed).validate()
 told = {s.name: s.digest["sha256"] for s in parsed.subject}
 others = {"provenance.json", "SHA256SUMS", "SHA256SUMS.sig"}
 assert told == {n: d for n, d in digests.items() if n not in others}, "the provenance names other files or digests"
