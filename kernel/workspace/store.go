@@ -29,6 +29,7 @@ type Config struct {
 	Folder  string   // where workspaces are; default cancha/engines in the user's cache folder
 	Environ []string // default the process's
 	Places  []string // patterns of go commands beside GOROOT and PATH; default the usual ones
+	Python  string   // the Python environment whose packages may bring a toolchain; default the one that this program lies in
 }
 
 // CFlags are flags for cgo, as in CGO_CFLAGS and CGO_LDFLAGS; empty ones are Go's own.
@@ -46,6 +47,7 @@ type Store struct {
 	lost     error // why there is no folder
 	environ  []string
 	places   []string
+	python   string
 	sum      func() (string, error) // of the sources; taken once
 }
 
@@ -54,13 +56,16 @@ func New(c Config) *Store {
 	s := &Store{
 		sources: c.Sources, program: c.Program, packages: c.Packages, version: c.Version,
 		tags: strings.Join(append([]string{ownTag}, c.Tags...), ","), flags: c.Flags,
-		folder: c.Folder, environ: c.Environ, places: c.Places,
+		folder: c.Folder, environ: c.Environ, places: c.Places, python: c.Python,
 	}
 	if s.packages == nil {
 		s.packages = func() []string { return nil }
 	}
 	if s.environ == nil {
 		s.environ = os.Environ()
+	}
+	if s.python == "" {
+		s.python = ownPython()
 	}
 	if s.places == nil {
 		s.places = usualPlaces(get(s.environ, "HOME"))

@@ -48,7 +48,7 @@ func (s *Store) findToolchain(ctx context.Context, least string) (toolchain, err
 		}
 	}
 	if first == nil {
-		first = obstacle(nil, fmt.Sprintf("install Go %s or newer from https://go.dev/dl%s", strings.TrimPrefix(least, "go"), again),
+		first = obstacle(nil, fmt.Sprintf("install Go %s or newer from https://go.dev/dl, or %s%s", strings.TrimPrefix(least, "go"), byPip, again),
 			"no Go toolchain was found, which compiling cells takes")
 	}
 	return toolchain{}, first
@@ -66,7 +66,7 @@ func (s *Store) selections() [][]string {
 	return [][]string{free, local}
 }
 
-// candidates lists go commands, the likeliest first: GOROOT's, those in PATH, those in the usual places.
+// candidates lists go commands, the likeliest first: GOROOT's, those in PATH, those in the usual places, one of a Python package.
 func (s *Store) candidates() []string {
 	var all []string
 	if root := get(s.environ, "GOROOT"); root != "" {
@@ -77,7 +77,7 @@ func (s *Store) candidates() []string {
 			all = append(all, filepath.Join(dir, "go"))
 		}
 	}
-	for _, pattern := range s.places {
+	for _, pattern := range append(slices.Clone(s.places), inPython(s.python, "go/bin/go")...) {
 		found, _ := filepath.Glob(pattern) // the patterns are sound
 		slices.Reverse(found)              // higher numbers first
 		all = append(all, found...)
@@ -152,9 +152,12 @@ type compiler struct {
 	flags   CFlags
 }
 
-// findCompiler returns the compiler that CC names, or else the first of the usual ones, or an Obstacle.
+// findCompiler returns the compiler that CC names, or else the first of the usual ones, or that of a Python package, or an Obstacle.
 func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error) {
 	names := []string{t.vars["CC"], "gcc", "clang", "cc"}
+	if zig := zig(s.python); zig != "" && !strings.ContainsAny(zig, " \t") { // CC's words are divided by blanks
+		names = append(names, zig+" cc")
+	}
 	for _, name := range names {
 		words := strings.Fields(name)
 		if len(words) == 0 {
@@ -175,7 +178,7 @@ func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error)
 		words[0] = program
 		return compiler{strings.Join(words, " "), string(first), s.flags}, nil
 	}
-	return compiler{}, obstacle(nil, "install gcc or clang (Debian: build-essential, macOS: xcode-select --install)"+again,
+	return compiler{}, obstacle(nil, "install gcc or clang (Debian: build-essential, macOS: xcode-select --install), or "+byPip+again,
 		"no C compiler was found, which loading compiled cells takes")
 }
 

@@ -169,6 +169,14 @@ func TestToolchainChoice(t *testing.T) {
 			c.Environ = replace(c.Environ, "PATH="+p.path("bin"))
 			c.Places = []string{p.path("sdk/go*/bin/go")}
 		}, "sdk/go1.26.3"},
+		{"a Python package's, where there is no other", func(p *place, c *Config) {
+			p.install("venv/lib/python3.12/site-packages/go", "go1.27.3")
+			c.Environ, c.Python = replace(c.Environ, "PATH="+p.path("bin")), p.path("venv")
+		}, "venv/lib/python3.12/site-packages/go"},
+		{"a Python package's behind PATH's", func(p *place, c *Config) {
+			p.install("venv/lib/python3.12/site-packages/go", "go1.27.3")
+			c.Python = p.path("venv")
+		}, "goroot"},
 		{"GOTOOLCHAIN names one that cannot be had", func(_ *place, c *Config) {
 			c.Environ = append(c.Environ, "GOTOOLCHAIN=go1.99.0", "FAKE_FAIL_env=go: download go1.99.0: toolchain not available\n")
 		}, "goroot"},
@@ -186,6 +194,25 @@ func TestToolchainChoice(t *testing.T) {
 				t.Errorf("got %s, %v, want %s", got.root, err, p.path(c.want))
 			}
 		})
+	}
+}
+
+// TestCompilerOfAPackage: package ziglang's is the C compiler where there is no other.
+func TestCompilerOfAPackage(t *testing.T) {
+	p := newPlace(t)
+	config := p.config()
+	zig := "venv/lib/python3.12/site-packages/ziglang/zig"
+	p.write(zig, "#!/bin/sh\necho \"clang version 21, called with $*\"\n", 0o755)
+	config.Python = p.path("venv")
+	for path, want := range map[string]string{p.path("bin"): p.path("bin/gcc"), p.path("none"): p.path(zig) + " cc"} {
+		config.Environ = replace(config.Environ, "PATH="+path)
+		got, err := New(config).findCompiler(t.Context(), toolchain{})
+		if err != nil || got.command != want {
+			t.Errorf("PATH=%s: got %q, %v, want %q", path, got.command, err, want)
+		}
+		if path == p.path("none") && got.version != "clang version 21, called with cc --version" {
+			t.Errorf("it says %q", got.version)
+		}
 	}
 }
 
