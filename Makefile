@@ -246,6 +246,9 @@ nexmark: ## eleven queries of Nexmark on EVENTS events (2000000): all rows are a
 endless: ## ever new keys pass by the operators of a query at full rate for ENDLESS (20m): resident memory stays within 5 %
 	ENDLESS=$(or $(ENDLESS),20m) go test -C bench -count=1 -v -timeout 0 -run TestEndless ./stream
 
+gpu-pack: ## all that a visit of eight minutes to a machine with a GPU takes, in out/gpu-pack (at most 60 MiB); scripts/gpu/visit.sh does it there
+	PYTHON=$(PYTHON) scripts/gpu/pack.sh
+
 bench-gpu: ## matrix products beside gonum and OpenBLAS, and the training of a network, on one core (bench/gpu has what a GPU is measured with)
 	$(PYTHON) bench/gpu/cpu.py
 

@@ -9,6 +9,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -28,11 +29,32 @@ import (
 func main() {
 	out := flag.String("out", ".", "write the result into this `folder`")
 	small := flag.Bool("small", false, "try everything on small sizes, whose times say nothing")
+	copying := flag.Bool("copies", false, "measure copies alone, and print them as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *copying {
+		printCopies(ctx, *small)
+		return
+	}
 	if err := run(ctx, *out, *small); err != nil {
 		fmt.Fprintln(os.Stderr, "gpubench:", err)
+		os.Exit(1)
+	}
+}
+
+// printCopies prints what copies of 256 MiB reach.
+func printCopies(ctx context.Context, small bool) {
+	n := 64 << 20
+	if small {
+		n = 1 << 16
+	}
+	c, err := copies(ctx, n, 7)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(c)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gpubench: copies:", err)
 		os.Exit(1)
 	}
 }

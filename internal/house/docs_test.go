@@ -134,7 +134,7 @@ func TestFigures(t *testing.T) {
 func TestParts(t *testing.T) {
 	tree := os.DirFS("../..")
 	notTests := []string{
-		"help", "build", "lab", "dist", "release", "pictures", "symbols", "kernelspec", "cuda", "ptx", "test-all",
+		"help", "build", "lab", "dist", "release", "pictures", "gpu-pack", "symbols", "kernelspec", "cuda", "ptx", "test-all",
 		"bench", "bench-kernel", "bench-stream", "bench-gpu", "bench-rooms", "bench-peers", "bench-checkpoint", "bench-forest", "bench-spark", "bench-jobs",
 	}
 	targets := map[string]bool{} // whether a part calls it
