@@ -61,6 +61,8 @@ def main() -> int:
         for what, seconds in took.items():
             print(f"{what}: {seconds:.0f} s")
         print(f"on the disk beside JupyterLab: {size(stage) - before} MB, of which Go's and the engine's caches {size(stage, '/root/.cache')} MB")
+        for check in ("kernelspec", "JupyterLab", "Go toolchain", "C compiler", "engine"):
+            assert f"ok    {check}" in doctor, f"cancha doctor finds no {check}, though nothing is on the PATH"
         for text in (said, again):
             assert "turns 200000000" in text, text
         return 0

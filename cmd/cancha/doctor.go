@@ -115,7 +115,7 @@ func ask(ctx context.Context, name string, args ...string) (string, error) {
 
 func checkKernelspec(ctx context.Context) finding {
 	f := finding{verdict: warning, subject: "kernelspec", advice: `"cancha install" puts the kernel where Jupyter looks`}
-	found := kernelspec.Find(os.LookupEnv)
+	found := kernelspec.Find(withOwnPython)
 	if len(found) == 0 {
 		f.found = "not installed"
 		return f
@@ -140,8 +140,27 @@ func checkKernelspec(ctx context.Context) finding {
 	return f
 }
 
+// withOwnPython is the environment as a Jupyter sees it that lies in the Python environment of this program, whether or not that is active.
+func withOwnPython(name string) (string, bool) {
+	value, set := os.LookupEnv(name)
+	if own := workspace.OwnPython(); name == "JUPYTER_PATH" && own != "" {
+		return strings.TrimPrefix(value+string(os.PathListSeparator)+filepath.Join(own, "share", "jupyter"), string(os.PathListSeparator)), true
+	}
+	return value, set
+}
+
+// ownOr is a command of the Python environment of this program, or, where that has none, the one on the PATH.
+func ownOr(command string) string {
+	if own := filepath.Join(workspace.OwnPython(), "bin", command); filepath.IsAbs(own) {
+		if _, err := os.Stat(own); err == nil {
+			return own
+		}
+	}
+	return command
+}
+
 func checkLab(ctx context.Context) finding {
-	v, err := ask(ctx, "jupyter-lab", "--version")
+	v, err := ask(ctx, ownOr("jupyter-lab"), "--version")
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return finding{warning, "JupyterLab", fmt.Sprintf("jupyter-lab is there, and did not tell its version within %v", probeLimit),

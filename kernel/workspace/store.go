@@ -65,7 +65,7 @@ func New(c Config) *Store {
 		s.environ = os.Environ()
 	}
 	if s.python == "" {
-		s.python = ownPython()
+		s.python = OwnPython()
 	}
 	if s.places == nil {
 		s.places = usualPlaces(get(s.environ, "HOME"))
