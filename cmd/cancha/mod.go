@@ -13,8 +13,9 @@ import (
 
 // runMod is the command "mod": the library in a program of one's own.
 func runMod(_ context.Context, args []string) error {
-	flags := newFlags("mod", " [DIR]", "Writes the library that cells import into the folder cancha of a Go module, by default the one here, and has its go.mod say so,\n"+
-		"so that a program can import cancha/stream, cancha/ml and the rest. Run again, it replaces what an older version has written.")
+	flags := newFlags("mod", " [DIR]", "Writes the library that cells import into the folder cancha of a Go module, by default the one here,\n"+
+		"and has its go.mod say so: a program can import cancha/stream, cancha/ml and the rest. Run again, it replaces\n"+
+		"what an older version has written.")
 	operands, err := parseMixed(flags, args)
 	if err != nil {
 		return err

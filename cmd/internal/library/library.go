@@ -23,12 +23,16 @@ const Folder = "cancha"
 const mark = ".written"
 
 // Write writes the rooms into the folder of a module, and has the module's go.mod require them there. What an older program has written is replaced. It is
-// an error where there is no go.mod, and where the folder has files that Write has not written, or that were changed since.
+// an error where there is no go.mod, in the library itself, and where the folder has files that Write has not written, or that were changed since.
 func Write(sources fs.FS, module string) error {
-	if _, err := os.Stat(filepath.Join(module, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+	text, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no go.mod in %s: begin a module there with \"go mod init example.com/NAME\"", module)
-	} else if err != nil {
+	case err != nil:
 		return err
+	case strings.HasPrefix(string(text), "module cancha\n"):
+		return fmt.Errorf("%s is the library itself, and needs no copy of it", module)
 	}
 	to := filepath.Join(module, Folder)
 	if err := own(to); err != nil {

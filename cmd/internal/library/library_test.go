@@ -74,7 +74,10 @@ func TestWriteRefuses(t *testing.T) {
 		before func(dir string) error
 		want   string
 	}{
-		"no module":   {func(dir string) error { return os.Remove(filepath.Join(dir, "go.mod")) }, "go mod init"},
+		"no module": {func(dir string) error { return os.Remove(filepath.Join(dir, "go.mod")) }, "go mod init"},
+		"the library": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module cancha\n\ngo 1.26.0\n"), 0o644)
+		}, "is the library itself"},
 		"another one": {func(dir string) error { return write(dir, "cancha/notes.txt") }, "was not written there"},
 		"a file":      {func(dir string) error { return write(dir, "cancha") }, "cancha"},
 		"an edit": {func(dir string) error {
